@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// A ClockReading is what the clock of the machine and the monotonic clock show at one moment.
+// A ClockReading holds the times of the machine's clock and the monotonic clock at one moment.
 type ClockReading struct {
 	Time   time.Time
 	Uptime time.Duration // since the process made the Clock
 }
 
-// A Clock reads both clocks. Now replaces that of the machine in tests.
+// A Clock reads both clocks. Tests replace Now, which reads the machine's clock.
 type Clock struct {
 	Now   func() time.Time
 	began time.Time
@@ -29,12 +29,12 @@ func (r ClockReading) SetSince(earlier ClockReading) time.Duration {
 	return r.Time.Sub(earlier.Time) - (r.Uptime - earlier.Uptime)
 }
 
-// clockOverlap is by how much the clocks of other machines may differ from this one's.
+// clockOverlap is the greatest difference between this machine's clock and the clocks of others.
 const clockOverlap = 5 * time.Minute
 
-// ChangesFrom returns the time from which to read what other machines have changed, if the last
-// reading of changes began at last. It is zero, for everything, the first time, and if the
-// clock was set since: the last reading may have missed changes then.
+// ChangesFrom returns the time from which to read the changes of other machines, if the last
+// reading of changes began at last. It returns the zero time, which stands for all changes, for the
+// first reading and if the clock was set since last: that reading may have missed changes.
 func (r ClockReading) ChangesFrom(last ClockReading) time.Time {
 	if last.Time.IsZero() || r.SetSince(last).Abs() > clockOverlap/2 {
 		return time.Time{}

@@ -58,9 +58,9 @@ type ListParams struct {
 	Count bool
 	// With names on-demand attributes that the records must hold.
 	With []string
-	// Only, unless nil, names the other attributes that the records must hold, besides the
-	// key and those in Query. A store may leave the rest absent, and should, as reading
-	// them costs time.
+	// Only, unless nil, names the other attributes that the records must hold, besides the key and
+	// the attributes in Query. A store may leave the rest absent, and should, as reading them costs
+	// time.
 	Only []string
 	// MaxBytes, unless 0, lets a store end the list early, with [ListResult.More], after
 	// the record with which the [Record.Size] of all records reaches this sum. A store that

@@ -82,8 +82,8 @@ func TestStoreEpoch(t *testing.T) {
 	})
 }
 
-// TestFillAcrossEpochs checks that a fill that began before the store was replaced is stored for
-// nobody, and joined by nobody who calls afterwards.
+// TestFillAcrossEpochs checks that a fill that began before the store was replaced is neither
+// stored nor shared with later callers.
 func TestFillAcrossEpochs(t *testing.T) {
 	eachTier(t, func(t *testing.T, r *replica, _ *clock) {
 		entered, release := make(chan struct{}), make(chan struct{})

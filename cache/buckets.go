@@ -14,19 +14,19 @@ const (
 	// reportEvery is the least time between two round trips of [Buckets].
 	reportEvery = 50 * time.Millisecond
 	// maxReports is the number of buckets that are reported in one round trip, and that may wait
-	// for it. What is taken from others is not reported.
+	// for it. Tokens taken from further buckets are not reported.
 	maxReports = 512
 	// bucketGrace is how long the key of a bucket outlives it.
 	bucketGrace = time.Second
 )
 
-// Buckets add up, over all replicas, the tokens that are taken from buckets which fill with time, such
-// as those of rate limits. They do so after the fact, in at most twenty round trips a second whatever
-// the number of calls.
+// Buckets add up, over all replicas, the tokens that are taken from buckets that refill over time,
+// such as the buckets of rate limits. They do so after the fact, in at most twenty round trips a
+// second whatever the number of calls.
 //
-// In Redis, a bucket is the time of the first token since it was full and the number of tokens taken
-// since then. While Redis is unavailable, what is taken is not added up, so each replica knows only
-// its own.
+// In Redis, a bucket is the time of the first token since it was full and the number of tokens
+// taken since then. While Redis is unavailable, the tokens are not added up, so each replica counts
+// only its own.
 type Buckets struct {
 	remote *remote
 	now    func() time.Time
@@ -36,7 +36,7 @@ type Buckets struct {
 	pending map[string]*bucketReport
 }
 
-// A bucketReport is what was taken from a bucket and not reported yet.
+// A bucketReport counts the tokens that were taken from a bucket and not reported yet.
 type bucketReport struct {
 	taken              int64
 	interval, capacity time.Duration
@@ -55,10 +55,10 @@ func newBuckets(r *remote) *Buckets {
 	return &Buckets{remote: r, now: r.now, wake: make(chan struct{}, 1), pending: map[string]*bucketReport{}}
 }
 
-// Add records that so many tokens were taken from the bucket with this name, or given back if the number
-// is negative. A token is added to the bucket in each interval until it is full, which takes capacity
-// if it is empty. Add does not wait. When Redis has added up what all replicas have taken, full is
-// called with the time at which the bucket is full again.
+// Add records that so many tokens were taken from the bucket with this name, or given back if the
+// number is negative. A token is added to the bucket in each interval until it is full, which takes
+// capacity if it is empty. Add does not wait. When Redis has added up the tokens of all replicas,
+// full is called with the time at which the bucket is full again.
 func (b *Buckets) Add(name string, tokens int64, interval, capacity time.Duration, full func(at time.Time)) {
 	if !b.remote.available.Load() {
 		return
@@ -81,7 +81,7 @@ func (b *Buckets) Add(name string, tokens int64, interval, capacity time.Duratio
 	}
 }
 
-// run reports what is added until ctx ends.
+// run reports added tokens until ctx ends.
 func (b *Buckets) run(ctx context.Context) {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
@@ -113,8 +113,8 @@ func (b *Buckets) report(ctx context.Context) {
 	}
 }
 
-// send makes a round trip with reports, and returns those of buckets that were full before the tokens
-// were taken. With restart, the buckets count as full before.
+// send makes a round trip with reports, and returns the reports about buckets that were full before
+// the tokens were taken. With restart, all buckets count as full before.
 func (b *Buckets) send(ctx context.Context, reports map[string]*bucketReport, restart bool) (refilled map[string]*bucketReport) {
 	now := b.now()
 	taken, since := map[string]*redis.IntCmd{}, map[string]*redis.StringCmd{}
@@ -140,7 +140,7 @@ func (b *Buckets) send(ctx context.Context, reports map[string]*bucketReport, re
 			continue
 		}
 		before := time.Duration(taken[name].Val()-report.taken) * report.interval
-		fullAt := time.UnixMicro(first).Add(before) // by what was taken before
+		fullAt := time.UnixMicro(first).Add(before) // by the tokens taken before
 		if isFull := before > 0 && !fullAt.After(now); isFull && report.taken > 0 && !restart {
 			refilled[name] = report
 			continue

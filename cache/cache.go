@@ -26,14 +26,14 @@ const (
 type Options struct {
 	// Redis is the client returned by [Dial]; nil means memory only. The Cache closes it.
 	Redis redis.UniversalClient
-	// Prefix is what the names of all keys and channels in Redis begin with; "" means
-	// [DefaultPrefix]. Processes with one prefix invalidate each other's replies and know each
-	// other's nonces. It must not contain braces.
+	// Prefix begins the names of all keys and channels in Redis; "" means [DefaultPrefix].
+	// Processes with the same prefix invalidate each other's replies and know each other's nonces.
+	// It must not contain braces.
 	Prefix string
-	// Secret is what the checksums of replies in Redis are computed with, so that nobody can
-	// forge one who does not know it. It may be empty. Processes share replies if they have the same.
+	// Secret is the key of the checksums of replies in Redis, so that nobody can forge a reply
+	// without it. It may be empty. Processes with the same secret share replies.
 	Secret string
-	// StoreEpoch is what [Cache.SetStoreEpoch] sets, at the start.
+	// StoreEpoch is the initial store epoch: see [Cache.SetStoreEpoch].
 	StoreEpoch string
 	// TTL is the maximum time that a reply is fresh.
 	TTL time.Duration
@@ -50,7 +50,7 @@ type Options struct {
 	// Lease is how long a write that is never done prevents replies from being stored; 0
 	// means 5 s.
 	Lease time.Duration
-	// Changes notices what changes without BeginWrite; nil: nothing does.
+	// Changes notices changes without BeginWrite; nil: there are none.
 	Changes Changes
 	// OnBreaker is called when the breaker of Redis changes to "closed", "half_open" or
 	// "open". It must not call the Cache. It may be nil.
@@ -61,12 +61,12 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Changes notices what other programs change of what replies are made from, and invalidates the
-// replies: whoever implements it calls [Cache.BeginWrite] and done after the fact.
+// Changes notices when other programs change the data behind replies, and invalidates the replies:
+// an implementation calls [Cache.BeginWrite] and done after the fact.
 type Changes interface {
-	// Await returns when the replies are invalid that were changed before the call. It
-	// reports false if that cannot be known, or if ctx ends. Then Get asks the upstream. Every
-	// lookup calls it, so it must be fast as long as nobody changes anything.
+	// Await returns when all replies whose data changed before the call are invalid. It reports
+	// false if it cannot know that, or if ctx ends; Get then asks the upstream. Every lookup calls
+	// Await, so it must be fast as long as nothing changes.
 	Await(ctx context.Context) bool
 }
 
@@ -80,7 +80,7 @@ type Cache struct {
 	memory                   *memory
 	remote                   *remote
 	flights                  singleflight.Group
-	filling                  keyLocks // of fills that only those may share who called before they began
+	filling                  keyLocks // of fills that only callers from before their start may share
 	changes                  Changes  // nil: there are none
 	secret                   string
 	epoch                    atomic.Pointer[storeEpoch]
@@ -157,9 +157,9 @@ func (c *Cache) invalidate(tags ...string) {
 	}
 }
 
-// SetStoreEpoch says which epoch of the store replies are made from: a text that changes whenever the
-// store is replaced by something that announces no writes, such as a restored backup. Replies of
-// other epochs are never returned again, by no process that knows of this one.
+// SetStoreEpoch sets the epoch of the store that replies are made from: a text that changes
+// whenever the store is replaced by something that announces no writes, such as a restored backup.
+// A process that knows this epoch never returns replies of other epochs again.
 func (c *Cache) SetStoreEpoch(name string) error {
 	if c.epoch.Load().name == name {
 		return nil
@@ -197,9 +197,9 @@ func (c *Cache) localHit(e *memoryEntry, now time.Time) *memoryEntry {
 	return nil
 }
 
-// BeginWrite announces a write that may change what tags name. It must be called before
-// the commit, and done after it, whether or not it succeeded. After done has returned,
-// neither this replica nor other replicas that reach Redis return older replies.
+// BeginWrite announces a write that may change the data that tags name. It must be called before
+// the commit, and done after it, whether or not it succeeded. After done has returned, neither this
+// replica nor other replicas that reach Redis return older replies.
 func (c *Cache) BeginWrite(ctx context.Context, tags []string) (done func()) {
 	c.metrics.invalidations.Inc()
 	c.generations.invalidate(tags...)
@@ -220,9 +220,9 @@ func (c *Cache) BeginWrite(ctx context.Context, tags []string) (done func()) {
 	}
 }
 
-// Purge invalidates all replies on all replicas. An error means that Redis is unavailable:
-// then the replies of this replica are invalidated, and those of others as soon as it is
-// back.
+// Purge invalidates all replies on all replicas. An error means that Redis is unavailable: then the
+// replies of this replica are invalidated immediately, and the replies of other replicas as soon as
+// Redis is back.
 func (c *Cache) Purge(ctx context.Context) error {
 	defer c.invalidate(allTag)
 	c.metrics.epochs.Inc()

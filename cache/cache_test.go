@@ -27,9 +27,9 @@ type replica struct {
 	isGiven  bool        // the options have a client, which can be used once
 }
 
-// newReplica returns a replica that uses the Redis of s, or memory only if s is nil. edit
-// changes its options. The tags of the tests share no counter: those of one in a hundred replicas
-// would, and then invalidate each other's replies.
+// newReplica returns a replica that uses the Redis of s, or memory only if s is nil. edit changes
+// its options. The tags of the tests share no counter: in one of a hundred replicas they would, and
+// then invalidate each other's replies.
 func newReplica(tb testing.TB, s *apptest.Redis, edit func(*cache.Options)) *replica {
 	tb.Helper()
 	r := openReplica(tb, s, edit)

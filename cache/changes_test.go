@@ -9,9 +9,9 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
-// changes are those of another program, as a test says.
+// changes stands for another program, whose changes the test triggers.
 type changes struct {
-	pending atomic.Pointer[func()] // invalidates what has changed
+	pending atomic.Pointer[func()] // invalidates the changed replies
 	unknown atomic.Bool
 }
 
@@ -22,8 +22,8 @@ func (c *changes) Await(context.Context) bool {
 	return !c.unknown.Load()
 }
 
-// TestChanges checks that replies that another program has changed are not returned, and that
-// replies count only without the upstream while nobody knows what has changed.
+// TestChanges checks that replies whose data another program has changed are not returned, and
+// that, while changes are unknown, cached replies are returned only if the upstream cannot answer.
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

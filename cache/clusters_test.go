@@ -119,7 +119,7 @@ func (f *traffic) awaitHits() {
 	}
 }
 
-// forgetStates forgets the states of the breaker until now, such as those of a slow start.
+// forgetStates forgets the states of the breaker until now, such as states from a slow start.
 func (r *replica) forgetStates() {
 	for len(r.states) > 0 {
 		<-r.states
@@ -208,8 +208,8 @@ func TestSentinelFailover(t *testing.T) {
 }
 
 // TestClusterReplays uses nonces on one replica before and during a failover, and again on another
-// one that has a store of its own: none is accepted once more, except while Redis is unavailable
-// those of that time.
+// replica with a store of its own. The other replica refuses all of them, except that during the
+// outage it would accept nonces that were used during the outage.
 func TestClusterReplays(t *testing.T) {
 	testenv.OnlyNightly(t, "rediscluster")
 	const each = 500

@@ -1,9 +1,9 @@
 package cache
 
-// Contents says what the memory tier holds.
+// Contents counts the replies in the memory tier.
 type Contents struct {
-	Entries int     // replies, including those that are too old or invalidated
-	Fresh   int     // those that may be returned
+	Entries int     // replies, including expired and invalidated ones
+	Fresh   int     // replies that may be returned
 	Bytes   float64 // size of the tier
 	// ByTag counts the fresh replies with each of the tags asked for. A few tags share a counter, and
 	// then count for each other.

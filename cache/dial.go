@@ -77,8 +77,8 @@ func Location(address string) string {
 	}
 }
 
-// urlError returns the error for a URL that go-redis rejects. Errors of go-redis contain
-// only the invalid part; those of net/url contain the whole URL, so it is removed.
+// urlError returns the error for a URL that go-redis rejects. Errors of go-redis contain only the
+// invalid part; errors of net/url contain the whole URL, so it is removed.
 func urlError(err error) error {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		err = u.Err

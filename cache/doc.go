@@ -7,16 +7,16 @@
 //
 //   - A tag ("catalog", "product:12") names data that replies depend on. Every reply also
 //     depends on the tag all.
-//   - The generation of a tag is a random token in Redis, and a counter in each process. A
-//     reply is current as long as the generations of its tags are those that were read
-//     before it was made. Changing a generation invalidates all replies with the tag.
+//   - The generation of a tag is a random token in Redis, and a counter in each process. A reply is
+//     current as long as its tags still have the generations that were read before it was made.
+//     Changing a generation invalidates all replies with the tag.
 //   - The epoch is the generation of the tag all.
 //   - A lease is a key in Redis that marks a write in progress.
-//   - The upstream is whatever the caller makes replies from.
+//   - The upstream is the source from which the caller makes replies.
 //   - The store epoch is a text that changes whenever the store is replaced by something that calls
 //     no BeginWrite, such as a restored backup.
-//   - The prefix is what the names of all keys and channels in Redis begin with. Replicas of one
-//     store have the same prefix; stores that share a Redis have different ones.
+//   - The prefix begins the names of all keys and channels in Redis. Replicas of one store have the
+//     same prefix; stores that share a Redis have different ones.
 //
 // # Principles
 //
@@ -34,11 +34,11 @@
 //     generation that the reader has read. A reply that was read before a commit therefore
 //     never outlives it, even if done is never called. After such a crash, replies with
 //     these tags are not stored until the lease expires, by default after 5 s.
-//  4. Redis is accessed with single round trips of plain commands: no scripts, no
-//     transactions and no multi-key commands, so a cluster works. The generation and the
-//     lease of a tag are on the same node. Round trips have their own deadline. Commands may be
-//     repeated, so a nonce says who was first. The number of concurrent lookups is limited;
-//     others wait for a slot, and are misses if they do not get one.
+//  4. Redis is accessed with single round trips of plain commands: no scripts, no transactions and
+//     no multi-key commands, so a cluster works. The generation and the lease of a tag are on the
+//     same node. Round trips have their own deadline. Commands may be repeated, so the value of a
+//     nonce's key identifies the first caller. The number of concurrent lookups is limited; others
+//     wait for a slot, and are misses if they do not get one.
 //  5. Redis never fails a call. Errors count as misses, and are counted in metrics. After
 //     three consecutive failures, one failed invalidation, or the loss of the subscription or
 //     of a master of the cluster, a circuit breaker opens, and only the monitor accesses Redis,
@@ -50,19 +50,19 @@
 //     meantime, or lost by a Redis that restarted with old data. From then on it sends
 //     invalidations again, but trusts replies only a second later, when all others do the same.
 //     If another invalidation is missed while it starts the epoch, it starts yet another one.
-//  7. With Redis, memory answers without asking Redis for at most MemoryTTL, and
-//     invalidates what other replicas publish. It is invalidated when Redis is lost and when
-//     it is back. While Redis is unavailable, memory is the only tier, and knows only the
-//     writes of its own process.
+//  7. With Redis, memory answers without asking Redis for at most MemoryTTL, and invalidates the
+//     tags that other replicas publish. It is invalidated when Redis is lost and when it is back.
+//     While Redis is unavailable, memory is the only tier, and knows only the writes of its own
+//     process.
 //  8. Concurrent callers that miss the same key under the same generations share one fill.
 //     The fill does not end with any of them. If the generations are unknown, they share only
 //     a fill that begins after they called.
 //     With Redis, a replica that misses takes a lease of the key under its generations. Others that
 //     miss wait a quarter of a second at most for its reply before they fill themselves.
-//  9. What other programs change of the upstream without calling BeginWrite is the business of
-//     [Changes]. Before a lookup returns a reply, it waits until these have invalidated what
-//     was changed before. With Redis, each replica invalidates the tags there when it notices
-//     a change, so that no reply of another replica that is older is returned to it.
+//  9. [Changes] handle the changes that other programs make to the upstream without calling
+//     BeginWrite. Before a lookup returns a reply, it waits until Changes has invalidated all
+//     replies whose data changed earlier. With Redis, each replica also invalidates the tags there
+//     when it notices a change, so that it does not get an older reply of another replica.
 //  10. When the upstream cannot answer, the last reply that no write has invalidated is
 //     returned instead.
 //  11. The key of a reply in Redis depends on the store epoch, so that no reply outlives a store that
@@ -70,8 +70,8 @@
 //     miss, and it is computed with [Options].Secret, so that nobody can make one without it.
 //     Somebody who can write to Redis can still bring back an earlier reply under its own key,
 //     together with its generations.
-//  12. [Buckets] add up what replicas count for rate limits, after the fact, and at most twenty
-//     times a second.
+//  12. [Buckets] add up the counts of all replicas for rate limits, after the fact, and at most
+//     twenty times a second.
 //
 // # Limitations
 //

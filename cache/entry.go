@@ -23,8 +23,8 @@ type reply struct {
 	digest digest        // generations in Redis before fill was called
 }
 
-// maxSkew is by how much clocks of replicas may differ. A reply from further in the future was made
-// before a clock was set back, and nobody knows how old it is.
+// maxSkew is the greatest difference between the clocks of replicas. A reply from further in the
+// future was made before a clock was set back, and its age is unknown.
 const maxSkew = time.Minute
 
 // usable reports whether the reply may be returned while the upstream cannot answer.
@@ -38,8 +38,8 @@ func (r *reply) fresh(now time.Time) bool { return r.usable(now, 0) }
 // differ a little.
 func (r *reply) age(now time.Time) time.Duration { return max(now.Sub(r.made), 0) }
 
-// A storeEpoch is what the replies of a store have in common in Redis until the store is replaced:
-// a part of their keys, and what computes their checksums.
+// A storeEpoch holds the values that all replies of a store share in Redis until the store is
+// replaced: a part of their keys, and the cipher that computes their checksums.
 type storeEpoch struct {
 	name     string
 	space    [sha256.Size]byte

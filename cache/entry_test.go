@@ -24,7 +24,7 @@ func FuzzDecode(f *testing.F) {
 		"another epoch":  epoch("secret", "another").entry([32]byte{1}),
 		"another secret": epoch("other", "epoch").entry([32]byte{1}),
 		"no secret":      epoch("", "epoch").entry([32]byte{1}),
-		// An entry that somebody has made who knows the id, and not the secret.
+		// An entry forged by somebody who knows the id but not the secret.
 		"forged": {epoch("", "epoch"), id.sum},
 	}
 	r := &reply{value: []byte("value"), made: time.Unix(1700000000, 1), ttl: time.Minute, digest: digest{1, 2, 3}}

@@ -19,7 +19,8 @@ const (
 	firstFillPoll = 5 * time.Millisecond
 )
 
-// A fillHolder says who fills a key under the generations that were read.
+// A fillHolder identifies the holder of the lease for filling a key under the generations that were
+// read.
 type fillHolder uint8
 
 const (
@@ -28,14 +29,14 @@ const (
 	anotherFills                   // another replica does
 )
 
-// fill is the key of the lease of those who fill a reply under generations. It is on the node of the
+// fill is the key of the lease for filling a reply under generations. It is on the node of the
 // reply.
 func (k keyspace) fill(id entryID, generations digest) string {
 	return string(k) + "fill:{" + k.reply(id) + "}" + hex.EncodeToString(generations[:])
 }
 
-// takeFillLease adds the commands to a pipeline that take the lease for a call, unless another one
-// has it. The result is the token of who has it.
+// takeFillLease adds commands to a pipeline that take the lease for a call, unless another call
+// holds it. The result is the token of the holder.
 func takeFillLease(ctx context.Context, p redis.Pipeliner, lease, token string) *redis.StringCmd {
 	p.SetNX(ctx, lease, token, fillLease)
 	return p.Get(ctx, lease)
@@ -64,7 +65,8 @@ func (r *remote) awaitFill(ctx context.Context, id entryID, lease string, genera
 			return nil
 		}
 		if b, err := entry.Bytes(); err == nil && len(b) <= entryHeader+maxReply {
-			// Under the same generations: whatever was written before this call read them is in it.
+			// It has the same generations, so it includes every write from before this call read
+			// them.
 			if found, ok := decode(b, id); ok && found.digest == generations {
 				return found
 			}
@@ -75,7 +77,8 @@ func (r *remote) awaitFill(ctx context.Context, id entryID, lease string, genera
 	}
 }
 
-// releaseFill lets others fill, as this call did not store what they wait for.
+// releaseFill releases the lease so that others can fill, because this call did not store the reply
+// that they wait for.
 func (r *remote) releaseFill(ctx context.Context, lease string) {
 	_ = r.do(ctx, opReleaseFill, func(p redis.Pipeliner) { p.Del(ctx, lease) }) // or it expires
 }

@@ -9,22 +9,22 @@ import (
 const (
 	// allTag is the tag of every reply. Its generation is the epoch.
 	allTag = "all"
-	// slotCount is the number of counters besides that of allTag. Tags that share a
-	// counter invalidate each other's replies, which costs misses, but the memory used
-	// does not depend on the number of tags.
+	// slotCount is the number of counters besides the counter of allTag. Tags that share a counter
+	// invalidate each other's replies, which costs misses, but the memory used does not depend on
+	// the number of tags.
 	slotCount = 4096
 )
 
 // generations are the counters of this process. Tags are mapped to counters by hash.
 type generations struct {
 	seed     maphash.Seed
-	counters [slotCount + 1]atomic.Uint64 // the last one is that of allTag
+	counters [slotCount + 1]atomic.Uint64 // the last one belongs to allTag
 }
 
 func newGenerations() *generations { return &generations{seed: maphash.MakeSeed()} }
 
-// A snapshot holds the state of some tags' counters. Counters only grow, so their sum
-// tells whether any of them has changed.
+// A snapshot holds the state of some tags' counters. Counters only grow, so a different sum means
+// that one of them has changed.
 type snapshot struct {
 	slots []uint16
 	sum   uint64

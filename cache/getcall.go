@@ -27,8 +27,8 @@ type Fill = func(ctx context.Context, generation [16]byte) (value []byte, ttl ti
 //	           look for it: because of its ttl or size, because a write was in
 //	           progress, or because Redis is unavailable
 //
-// Concurrent calls share one fill. Its context is canceled by none of them, so it must set
-// a deadline. If ctx ends, Get returns its error. All other errors are those of fill.
+// Concurrent calls share one fill. Its context is canceled by none of them, so it must set a
+// deadline. If ctx ends, Get returns its error. All other errors come from fill.
 func (c *Cache) Get(ctx context.Context, fingerprint, key [32]byte, tags []string, fill Fill) (value []byte, outcome string, age time.Duration, err error) {
 	current := c.changes == nil || c.changes.Await(ctx)
 	f := &getCall{cache: c, fingerprint: fingerprint, id: key, tags: tags, fill: fill, snapshot: c.generations.snapshot(tags), distrusted: !current}
@@ -78,7 +78,7 @@ type getCall struct {
 	generationsKnown bool     // all generations were read from Redis
 	digest           digest
 	redisFailed      bool   // Redis failed or returned corrupt data
-	fillLease        string // the key of the lease that whoever fills takes; "" if there is none
+	fillLease        string // the key of the lease that a filling call takes; "" if there is none
 	// distrusted: replies may be older than changes, so that one counts only if fill fails.
 	distrusted bool
 }
@@ -108,7 +108,7 @@ func (f *getCall) lookup(ctx context.Context, now time.Time) *reply {
 	return l.reply
 }
 
-// recordGenerations takes over the generations and errors of a lookup.
+// recordGenerations copies the generations and errors of a lookup.
 func (f *getCall) recordGenerations(l lookupResult, err error) {
 	f.generationsKnown, f.digest = err == nil && l.generationsFound, l.digest
 	f.redisFailed = f.redisFailed || l.corrupt || (err != nil && err != errUnavailable)
@@ -162,7 +162,7 @@ func (f *getCall) joinFill(ctx context.Context, key [32]byte) (*fillResult, stri
 	if f.distrusted {
 		name = append(name, "distrusted"...)
 	}
-	// Without the generations nobody knows whether another replica has written since a fill began.
+	// Without the generations it is unknown whether another replica has written since a fill began.
 	unknown := f.distrusted || f.cache.remote != nil && !f.generationsKnown
 	leading := false
 	results := f.cache.flights.DoChan(string(name), func() (any, error) {
@@ -290,9 +290,9 @@ func (f *getCall) callFill(ctx context.Context) (value []byte, ttl time.Duration
 	return f.fill(ctx, generation)
 }
 
-// staleReply returns the newest reply that was not invalidated and is not too old:
-// inRedis, or the one in memory. The latter is validated with the generations in Redis, or
-// with those of this process while Redis is unavailable.
+// staleReply returns the newest reply that was not invalidated and is not too old: inRedis, or the
+// one in memory. The latter is validated with the generations in Redis, or with this process's own
+// while Redis is unavailable.
 func (f *getCall) staleReply(inRedis *reply, now time.Time) *reply {
 	c := f.cache
 	if inRedis != nil && !inRedis.usable(now, c.staleTTL) {

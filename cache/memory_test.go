@@ -64,7 +64,7 @@ func storeReplies(tb testing.TB, r *replica, replies int, value func(i int) []by
 // liveHeap returns the number of live bytes after a collection.
 func liveHeap() int64 {
 	runtime.GC()
-	runtime.GC() // also frees what finalizers and pools retained
+	runtime.GC() // also frees memory that finalizers and pools retained
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return int64(stats.HeapAlloc)

@@ -195,8 +195,8 @@ func (r *remote) pingMasters(ctx context.Context) error {
 	return fmt.Errorf("a master of the cluster is lost: %w", err)
 }
 
-// reach makes a round trip to every master of a cluster. It first reads which those are, so that
-// calls go to promoted replicas from then on. starved reports that an error is not that of Redis.
+// reach makes a round trip to every master of a cluster. It first reads the list of masters, so
+// that later calls go to promoted replicas. starved reports that Redis did not cause the error.
 func (r *remote) reach(ctx context.Context) (err error, starved bool) { //nolint:revive // the error decides whether starved counts
 	if r.masters == nil {
 		return nil, false
@@ -212,7 +212,7 @@ func (r *remote) reach(ctx context.Context) (err error, starved bool) { //nolint
 	return err, starved
 }
 
-// mastersOf returns what pings every master of a cluster, or nil for other clients.
+// mastersOf returns a function that pings every master of a cluster, or nil for other clients.
 func mastersOf(client redis.UniversalClient) func(context.Context) error {
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {

@@ -21,14 +21,14 @@ type NonceStore interface {
 	Used(ctx context.Context, nonce string) (bool, error)
 }
 
-// Nonces records used nonces in a store and also in Redis, so that replicas with separate
-// stores know each other's nonces. The store is authoritative, because Redis may evict
-// nonces, lose its data or be unavailable: its answer counts only if it says that a nonce
-// was used. So a replica never accepts a nonce twice, nor do replicas with a common store.
+// Nonces records used nonces in a store and also in Redis, so that replicas with separate stores
+// know each other's nonces. The store is authoritative, because Redis may evict nonces, lose its
+// data or be unavailable: an answer of Redis counts only if it says that a nonce was used. So a
+// replica never accepts a nonce twice, nor do replicas with a common store.
 //
-// Replicas with separate stores also tell each other of nonces when they use them, remember the
-// last ones that they have heard of, and tell Redis once more, when it is back, of those that it
-// may have lost. So a nonce that was used on one replica is refused by all
+// Replicas with separate stores also publish nonces to each other when they use them, remember the
+// latest published nonces, and, when Redis is back, resend the nonces that it may have lost. So a
+// nonce that was used on one replica is refused by all
 //
 //   - while Redis is available,
 //   - while it is not, if it was available when the nonce was used, and it is one of the last
@@ -36,7 +36,8 @@ type NonceStore interface {
 //   - when it is back, if it is one of the last 20,000 that the replica has used in the outage or
 //     in the two seconds before it.
 //
-// What is used on one replica while Redis is unavailable is accepted by another until Redis is back.
+// While Redis is unavailable, a replica accepts nonces that were used on another replica during the
+// outage.
 type Nonces struct {
 	cache  *Cache
 	store  NonceStore
@@ -54,14 +55,14 @@ func (c *Cache) Nonces(store NonceStore, common bool) *Nonces {
 	return n
 }
 
-// Use records the nonce with its timestamp in Unix seconds and reports whether it was new.
-// Of several concurrent calls with the same nonce, exactly one reports true. Errors are
-// those of the store.
+// Use records the nonce with its timestamp in Unix seconds and reports whether it was new. Of
+// several concurrent calls with the same nonce, exactly one reports true. All errors come from the
+// store.
 func (n *Nonces) Use(ctx context.Context, nonce string, timestamp int64) (fresh bool, err error) {
 	if n.recent.heardOf(nonce) {
 		return false, nil
 	}
-	// A round trip whose reply is lost may be repeated, so the value tells who was first.
+	// A round trip whose reply is lost may be repeated, so the value identifies the first call.
 	value := strconv.FormatInt(timestamp, 10) + " " + rand.Text()
 	var first *redis.StringCmd
 	answered := n.queryRedis(ctx, func(p redis.Pipeliner) {
@@ -82,7 +83,7 @@ func (n *Nonces) Use(ctx context.Context, nonce string, timestamp int64) (fresh 
 	return fresh, err
 }
 
-// Used reports whether the nonce is recorded. Errors are those of the store.
+// Used reports whether the nonce is recorded. All errors come from the store.
 func (n *Nonces) Used(ctx context.Context, nonce string) (bool, error) {
 	if n.recent.heardOf(nonce) {
 		return true, nil

@@ -168,8 +168,8 @@ func TestNoncesWithoutRedis(t *testing.T) {
 	}
 }
 
-// TestNoncesHeardOf uses nonces on a replica and, after Redis was killed, on another one with a store
-// of its own, which has heard of them. What was used since is refused when Redis is back.
+// TestNoncesHeardOf uses nonces on a replica and, after Redis was killed, on another one with a
+// store of its own, which has heard of them. Nonces used since then are refused when Redis is back.
 func TestNoncesHeardOf(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t)

@@ -22,8 +22,8 @@ const (
 	resentAtOnce = 500
 )
 
-// recentNonces remembers the nonces of other replicas, and those of this process that Redis may not
-// know. A nil *recentNonces remembers none.
+// recentNonces remembers the nonces of other replicas, and this process's own nonces if Redis may
+// not know them. A nil *recentNonces remembers none.
 type recentNonces struct {
 	now func() time.Time
 
@@ -37,7 +37,7 @@ type recentNonces struct {
 
 // An acceptedNonce is a nonce that this process has accepted.
 type acceptedNonce struct {
-	nonce, value string // value is that of its key
+	nonce, value string // value is the value of its key
 	at           time.Time
 }
 
@@ -72,7 +72,7 @@ func (n *recentNonces) heardOf(nonce string) bool {
 }
 
 // accept remembers a nonce that this process has accepted, as long as Redis may not know it. sent
-// tells whether Redis has confirmed it.
+// reports whether Redis has confirmed it.
 func (n *recentNonces) accept(nonce, value string, sent bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -38,10 +38,10 @@ const (
 	opReleaseFill   = "release"
 )
 
-// DefaultPrefix is what keys and channels begin with if [Options] do not say otherwise.
+// DefaultPrefix begins the names of keys and channels unless [Options] set another prefix.
 const DefaultPrefix = "portico:"
 
-// A keyspace is what the names of the keys and channels of one store begin with.
+// A keyspace is the prefix of the names of one store's keys and channels.
 type keyspace string
 
 // The braces keep the two keys of a tag on one node of a cluster.
@@ -52,7 +52,7 @@ func (k keyspace) generation(tag string) string { return string(k) + "gen:{" + t
 func (k keyspace) lease(tag string) string      { return string(k) + "lease:{" + tag + "}" }
 func (k keyspace) nonce(nonce string) string    { return string(k) + "nonce:" + nonce }
 
-// changed is the channel of invalidated tags, nonces that of used nonces.
+// changed is the channel of invalidated tags, nonces the channel of used nonces.
 func (k keyspace) changed() string { return string(k) + "changed" }
 func (k keyspace) nonces() string  { return string(k) + "nonces" }
 
@@ -207,8 +207,7 @@ func (r *remote) do(ctx context.Context, operation string, build func(redis.Pipe
 	return err
 }
 
-// sendStarved is send, which is repeated for what must not be lost as long as this process is
-// starved.
+// sendStarved is send, and repeats operations that must not be lost while this process is starved.
 func (r *remote) sendStarved(ctx context.Context, operation string, build func(redis.Pipeliner)) (err error) {
 	attempts := 1
 	switch operation {
@@ -306,11 +305,11 @@ func (r *remote) parseLookup(id entryID, entry *redis.StringCmd, gens []*redis.S
 	return l
 }
 
-// ensureGenerations creates missing generations of tags, and then checks for leases, in
-// this order for each tag: a caller that sees no lease has read a generation that a later
-// write will change. It extends the lifetime of generations beyond that of replies about
-// to be stored. It also reads the reply again, because another call may have stored it
-// meanwhile. Unless fill is empty, it takes this lease for the caller.
+// ensureGenerations creates missing generations of tags, and then checks for leases, in this order
+// for each tag: a caller that sees no lease has read a generation that a later write will change.
+// It extends the lifetime of generations beyond the lifetime of replies about to be stored. It also
+// reads the reply again, because another call may have stored it meanwhile. Unless fill is empty,
+// it takes this lease for the caller.
 func (r *remote) ensureGenerations(ctx context.Context, id entryID, tags []string, fill string) (lookupResult, error) {
 	var entry, filler *redis.StringCmd
 	token := rand.Text()

@@ -28,7 +28,7 @@ type handlerSet struct {
 }
 
 // table returns the method that handles each call in the route table, with the file of package
-// rules that has what its writes entail, "" for none.
+// rules that holds the side effects of its writes, "" for none.
 func (h *handlerSet) table() *handlerTable {
 	t := &handlerTable{map[string]pipeline.Handler{}, map[string]string{}, map[string]string{}}
 	register(t, h.customers, "records.go", map[string]method[*handlers.Customers]{
@@ -125,6 +125,6 @@ func Calls() []string { return slices.Sorted(maps.Keys(HandlerLocations())) }
 // of the module.
 func HandlerLocations() map[string]string { return new(handlerSet).table().locations }
 
-// RuleFiles returns, for each call, the file that has what the writes of its handler entail,
+// RuleFiles returns, for each call, the file with the side effects of its handler's writes,
 // relative to the root of the module. Calls of handlers that write nothing are absent.
 func RuleFiles() map[string]string { return new(handlerSet).table().rules }

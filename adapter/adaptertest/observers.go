@@ -55,7 +55,7 @@ func (s *suite) testObservers(t *testing.T) {
 			p := adapter.UpdateParams{Key: key, Locked: locked}
 			p.Change = func(current adapter.Record) (adapter.Record, error) {
 				caller()
-				clear(current.Values) // the observers must not see what Change does to its copy
+				clear(current.Values) // the observers must not see changes that Change makes to its copy
 				return current, nil
 			}
 			return s.store.Update(t.Context(), &p)

@@ -40,7 +40,7 @@ const (
 // comment is the name under which every object may hold a remark of any kind.
 const comment = "$comment"
 
-// Members of the top-level object besides the lists.
+// Members of the top-level object other than lists.
 const (
 	schemaMember   = "$schema"
 	verbatimMember = "verbatim"

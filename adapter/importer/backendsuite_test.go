@@ -20,8 +20,8 @@ import (
 
 // runSuite pushes the demo store to an empty backend and runs the whole contract suite against
 // Portico in front of it, first in one dialect and then in the other. minPassed percent of the
-// cases must pass in each, and NAME.gaps.yaml lists those that cannot. The reports of the runs
-// are written to the folder PORTICO_TEST_REPORTS, if it is set.
+// cases must pass in each dialect; NAME.gaps.yaml lists the cases that cannot pass. The reports of
+// the runs are written to the folder PORTICO_TEST_REPORTS, if it is set.
 func runSuite(t *testing.T, name string, settings []string, minPassed int) {
 	t.Helper()
 	store := apptest.Environment(append(settings, "PORTICO_SQL_DSN="+demotest.SQLite(t), "PORTICO_SQL_MEDIA_DIR="+t.TempDir()))

@@ -38,23 +38,23 @@ func Credentials(ctx context.Context, db *sqlstore.DB, legacy *magento1.Database
 	return done, widened.note(ctx, db)
 }
 
-// noneStored adds to an error what has become of the credentials.
+// noneStored adds to an error that no credentials are stored.
 func noneStored(err error) error { return fmt.Errorf("%w\nno credentials are stored", err) }
 
-// The credentials of the old shop are noted like digests of ranges, under names of their own
-// and the ids that it has given, so that it is noticed when they go. A note is a checksum.
+// The store records a checksum of each credential of the legacy store, like the digests of ranges,
+// under names of their own and the legacy ids, so that an import notices deleted credentials.
 const (
 	TokenNotes         = "tokens"
 	ConsumerNotes      = "consumers"
 	AdministratorNotes = "administrators"
 )
 
-// AdministratorNote returns what is noted of an administrator.
+// AdministratorNote returns the recorded checksum of an administrator.
 func AdministratorNote(a adapter.LegacyAdmin) string {
 	return ShortHash(a.Username + "\x00" + a.PasswordHash)
 }
 
-// PresentCredentials returns what is to be noted of the credentials that the old shop has.
+// PresentCredentials returns the checksums of the legacy store's current credentials.
 func (imp *Importer) PresentCredentials(ctx context.Context) (map[string]map[adapter.Key]string, error) {
 	tokens, consumers, administrators := map[adapter.Key]string{}, map[adapter.Key]string{}, map[adapter.Key]string{}
 	for one, err := range imp.Legacy.Tokens(ctx) {
@@ -78,7 +78,7 @@ func (imp *Importer) PresentCredentials(ctx context.Context) (map[string]map[ada
 	return map[string]map[adapter.Key]string{TokenNotes: tokens, ConsumerNotes: consumers, AdministratorNotes: administrators}, nil
 }
 
-// NotedCredentials returns what is noted of credentials.
+// NotedCredentials returns the checksums that the store has recorded.
 func (imp *Importer) NotedCredentials(ctx context.Context) (map[string]map[adapter.Key]string, error) {
 	all := map[string]map[adapter.Key]string{}
 	for _, kind := range []string{TokenNotes, ConsumerNotes, AdministratorNotes} {
@@ -109,7 +109,8 @@ func (imp *Importer) NoteCredentials(ctx context.Context, before, now map[string
 	return nil
 }
 
-// importCredentials imports the credentials, and notes what the old shop had before.
+// importCredentials imports the credentials, and records the checksums that the legacy store had
+// before the import.
 func (imp *Importer) importCredentials(ctx context.Context, o credentials.ImportOptions) (done credentials.ImportReport, err error) {
 	if o.DryRun {
 		return Credentials(ctx, imp.DB, imp.Legacy, o)
@@ -127,7 +128,7 @@ func (imp *Importer) importCredentials(ctx context.Context, o credentials.Import
 	}
 	for kind, notes := range now {
 		for id := range before[kind] {
-			delete(notes, id) // a follower has to find out what has changed since it was noted
+			delete(notes, id) // a follower has to find the changes since the checksum was recorded
 		}
 		if kind == AdministratorNotes && !o.Admins {
 			clear(notes)

@@ -48,10 +48,10 @@ func TestExport(t *testing.T) {
 	compareReads(t, text, first, second)
 }
 
-// formKey matches what answers hold of the process that gave them.
+// formKey matches the form key in replies, which depends on the process that made them.
 var formKey = regexp.MustCompile(`form_key\\?/[0-9A-Z]+`)
 
-// compareReads compares what two stores of a data set answer to everything that can be read.
+// compareReads compares the replies of two stores of a data set to all reads.
 func compareReads(t *testing.T, text string, environs ...[]string) {
 	t.Helper()
 	var data struct {

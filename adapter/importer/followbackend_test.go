@@ -18,14 +18,14 @@ import (
 	"github.com/portico-commerce/portico/config/testenv"
 )
 
-// addCustomer returns a statement that adds a customer to an old shop.
+// addCustomer returns a statement that adds a customer to a legacy store.
 func addCustomer(id int, email string) string {
 	return fmt.Sprintf("INSERT INTO customer_entity (entity_id, entity_type_id, website_id, email, group_id, created_at, updated_at) SELECT %d, entity_type_id, 1, '%s', 1, NOW(), NOW() FROM customer_entity WHERE entity_id = 1", id, email)
 }
 
-// TestFollowIntoBackend follows an old shop into a store with a backend: what is new, changed and
-// removed there is so at the backend, too. What that refuses is parked, and when it is away,
-// following stops until it is back.
+// TestFollowIntoBackend follows a legacy store into a store with a backend: records that are added,
+// changed and removed in the legacy store are added, changed and removed at the backend, too.
+// Changes that the backend refuses become dead letters, and while it is down, following stops.
 func TestFollowIntoBackend(t *testing.T) {
 	t.Parallel()
 	backend, settings := apptest.StartPeople(t)
@@ -45,7 +45,7 @@ func TestFollowIntoBackend(t *testing.T) {
 	expect := func(when, want string, parked ...string) {
 		t.Helper()
 		report, err := once()
-		got, _, _ := strings.Cut(report.Counts()["customers"], " removed") // what is parked may have been tried more than once
+		got, _, _ := strings.Cut(report.Counts()["customers"], " removed") // dead letters may have been tried more than once
 		if err != nil || got != want {
 			t.Errorf("%s: %q, %v; want %q", when, got, err, want)
 		}
@@ -112,8 +112,8 @@ func TestFollowIntoBackendKilled(t *testing.T) {
 }
 
 // TestFollowIntoBackendKilledOnce kills "portico follow" with SIGKILL at random moments, while the
-// old shop changes at random and the backend takes its time. In the end the backend has what it had
-// if the old shop had been imported into an empty one.
+// legacy store changes at random and the backend is slow. In the end the backend has the same
+// records as after an import of the legacy store into an empty backend.
 func TestFollowIntoBackendKilledOnce(t *testing.T) {
 	t.Parallel()
 	killBackendFollowers(t, 3)
@@ -156,7 +156,7 @@ func killBackendFollowers(t *testing.T, rounds int) {
 			t.Fatalf("round %d: the follower has ended by itself:\n%s", round, f.Stderr.Text())
 		}
 		apptest.ExpireLease(t, "sqlite", dsn)
-		// As if a minute had passed: nobody is at work on the write that was interrupted.
+		// As if a minute had passed: no process works on the interrupted write any more.
 		apptest.Execute(t, apptest.OpenStore(t, "sqlite", dsn), "UPDATE backend_record SET changed_at = 0 WHERE note IS NOT NULL")
 	}
 	backend.Answer(nil)

@@ -28,10 +28,11 @@ var (
 // measuredOrders is the number of orders that a measuredShop has more than Demo.
 const measuredOrders = 1_000
 
-// A measuredShop is an old shop with a binary log, and a store on PostgreSQL that was filled from it.
+// A measuredShop is a legacy store with a binary log, and a store on PostgreSQL that was filled
+// from it.
 type measuredShop struct {
 	old, store *sql.DB
-	from       string // the DSN of the old shop
+	from       string // the DSN of the legacy store
 	environ    []string
 }
 
@@ -60,7 +61,7 @@ func (s *measuredShop) follow(b *testing.B) *apptest.Process {
 	return apptest.Start(b, append(s.environ, "PORTICO_FOLLOW_DSN="+s.from, "PORTICO_OPS_PPROF=true", "PORTICO_LOG_LEVEL=warn", "PORTICO_LEGACY_URL="))
 }
 
-// change runs a statement on the old shop.
+// change runs a statement on the legacy store.
 func (s *measuredShop) change(b *testing.B, statement string, arguments ...any) {
 	b.Helper()
 	if _, err := s.old.ExecContext(b.Context(), statement, arguments...); err != nil {
@@ -100,9 +101,9 @@ func (s *measuredShop) awaitEnd(b *testing.B, p *apptest.Process) time.Duration 
 	}
 }
 
-// BenchmarkFollowLag makes 20 changes a second in an old shop whose log is read, each of one product,
-// of one stock item or of one order, and looks all the time which of them the store, on PostgreSQL,
-// does not have yet:
+// BenchmarkFollowLag makes 20 changes a second in a legacy store whose log is read, each of one
+// product, of one stock item or of one order, and looks all the time which of them the store, on
+// PostgreSQL, does not have yet:
 //
 //	go test ./adapter/importer -run '^$' -bench FollowLag -benchtime 1x -follow.lag 60s
 //
@@ -177,9 +178,9 @@ func BenchmarkFollowLag(b *testing.B) {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// BenchmarkFollowCatchUp changes products of an old shop while nobody follows it: of each the SKU, four
-// names, the price, the status and the stock item, in transactions of 100 products. Then it starts a
-// follower into PostgreSQL:
+// BenchmarkFollowCatchUp changes products of a legacy store while no process follows it: of each the
+// SKU, four names, the price, the status and the stock item, in transactions of 100 products. Then
+// it starts a follower into PostgreSQL:
 //
 //	go test ./adapter/importer -run '^$' -bench FollowCatchUp -benchtime 1x -follow.backlog 20000
 //
@@ -217,7 +218,7 @@ func BenchmarkFollowCatchUp(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// changeProducts changes products of the old shop, and their stock items, in one transaction.
+// changeProducts changes products of the legacy store, and their stock items, in one transaction.
 func (s *measuredShop) changeProducts(b *testing.B, first, last int) {
 	b.Helper()
 	tx, err := s.old.BeginTx(b.Context(), nil)
@@ -240,9 +241,9 @@ func (s *measuredShop) changeProducts(b *testing.B, first, last int) {
 	}
 }
 
-// BenchmarkFollowMemory changes very many rows of an old shop while nobody follows it. Then it starts
-// "portico follow" into PostgreSQL, and measures its memory until it has read the log and stored what
-// has changed:
+// BenchmarkFollowMemory changes very many rows of a legacy store while no process follows it. Then it
+// starts "portico follow" into PostgreSQL, and measures its memory until it has read the log and
+// stored the changes:
 //
 //	go test ./adapter/importer -run '^$' -bench FollowMemory -benchtime 1x -timeout 1h -follow.burst 1000000
 //

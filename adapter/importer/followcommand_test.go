@@ -14,8 +14,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
 
-// TestFollowOnce takes over the changes of an old shop by "portico follow --once". The store is
-// afterwards as if the changed shop had been imported into an empty one.
+// TestFollowOnce applies the changes of a legacy store by "portico follow --once". The store is
+// afterwards as if the changed legacy store had been imported into an empty one.
 func TestFollowOnce(t *testing.T) {
 	t.Parallel()
 	shop, path := newRichShop(t)
@@ -81,7 +81,7 @@ func TestFollowOnce(t *testing.T) {
 	})
 }
 
-// withOldShopInFront returns a configuration in which the old shop answers all calls.
+// withOldShopInFront returns a configuration in which the legacy store answers all calls.
 func withOldShopInFront(t *testing.T, s *apptest.Imported) (file string) {
 	t.Helper()
 	return apptest.NewFile(t, "portico.yaml", apptest.ReadFile(t, s.Config)+"\nlegacy: {url: 'http://127.0.0.1:1'}\nroutes: [{resource: all, to: legacy}]\n")
@@ -143,8 +143,8 @@ func TestFollowCheck(t *testing.T) {
 	}
 }
 
-// TestServeFollows changes an old shop while two processes serve the store that was filled
-// from it. The change shows although the one that followed first has ended.
+// TestServeFollows changes a legacy store while two processes serve the store that was filled from
+// it. The change shows although the one that followed first has ended.
 func TestServeFollows(t *testing.T) {
 	t.Parallel()
 	shop := apptest.Import(t, magento1test.Rich, "", sqltest.SQLite(t))

@@ -22,7 +22,8 @@ func TestFollowKilled(t *testing.T) {
 	}
 }
 
-// followedEngines returns what makes empty databases for stores, by the name of the engine.
+// followedEngines returns the functions that create empty databases for stores, by the name of the
+// engine.
 func followedEngines() map[string]func(testing.TB) string {
 	return map[string]func(testing.TB) string{
 		"sqlite":   sqltest.SQLite,
@@ -30,8 +31,8 @@ func followedEngines() map[string]func(testing.TB) string {
 	}
 }
 
-// TestFollowKilledOnce kills "portico follow" with SIGKILL at a random moment, while the old
-// shop changes at random. The next one goes on, and the store is in the end as if the old shop
+// TestFollowKilledOnce kills "portico follow" with SIGKILL at a random moment, while the legacy
+// store changes at random. The next one goes on, and the store is in the end as if the legacy store
 // had been imported into an empty one.
 func TestFollowKilledOnce(t *testing.T) {
 	t.Parallel()
@@ -100,8 +101,8 @@ func exported(t *testing.T, c apptest.Environment) []string {
 	return strings.Split(c.MustRun(t, "export", "--inline", "--credentials"), "\n")
 }
 
-// awaitExported waits until the store of a DSN exports what it would if the old shop had been
-// imported into an empty one.
+// awaitExported waits until the export of the store at dsn equals the export of a fresh import of
+// the legacy store.
 func awaitExported(t *testing.T, s *apptest.Imported, dsn string) {
 	t.Helper()
 	again, _ := importAgain(t, s)

@@ -19,7 +19,7 @@ import (
 	"github.com/portico-commerce/portico/config/testenv"
 )
 
-// What the log of a follower says.
+// Messages in the log of a follower.
 const (
 	saysFollows  = "following the binary log of the old database"
 	saysStandsBy = "another process follows the old shop: this one takes over when that one ends"
@@ -28,7 +28,7 @@ const (
 	saysFailed   = "following the old shop has failed and is tried again"
 )
 
-// A followedStore is a store on a server that followers fill from an old shop.
+// A followedStore is a store on a server that followers fill from a legacy store.
 type followedStore struct {
 	*apptest.Imported
 	t           *testing.T
@@ -61,7 +61,7 @@ func (s *followedStore) startReading(dsn string) *apptest.Process {
 	return p
 }
 
-// setSKU changes the SKU of product 5 of the old shop.
+// setSKU changes the SKU of product 5 of the legacy store.
 func (s *followedStore) setSKU(sku string) {
 	s.t.Helper()
 	apptest.Execute(s.t, s.DB, "UPDATE catalog_product_entity SET sku = '"+sku+"' WHERE entity_id = 5")
@@ -170,8 +170,9 @@ func followInTurn(t *testing.T, s *followedStore, waits bool) {
 	}
 }
 
-// TestFollowStoreCut cuts the connections between a follower and its store at the worst moments. It
-// goes on by itself: nothing is missing, and what was stored in spite of all is no harm.
+// TestFollowStoreCut cuts the connections between a follower and its store at the worst moments.
+// The follower continues by itself: no change is missing, and changes that were stored in spite of
+// the cut do no harm.
 func TestFollowStoreCut(t *testing.T) {
 	testenv.OnlyNightly(t, "faults")
 	dsn := sqltest.Postgres(t)
@@ -232,9 +233,9 @@ func (s *followedStore) holdCommit(sku string) (release func()) {
 	}
 }
 
-// TestFollowOtherServer puts another server at the address of the old database, while it is followed.
-// The follower takes nothing from it, and says so, unless the owner has said by a name that it is the
-// same shop: then everything is compared.
+// TestFollowOtherServer puts another server at the address of the legacy store's database, while it
+// is followed. The follower takes nothing from it, and says so, unless the owner has said by a name
+// that it is the same shop: then everything is compared.
 func TestFollowOtherServer(t *testing.T) {
 	testenv.OnlyNightly(t, "faults")
 	dsn := followedEngines()["sqlite"](t)

@@ -13,19 +13,18 @@ const (
 	attributesGroup  = "attributes"
 )
 
-// A group is what one name stands for that people choose: parts of the old shop that are
-// imported together.
+// A group is a set of parts of the legacy store that are imported together, under a name that users
+// choose.
 type group struct {
 	Name string
-	// parts are those of the old shop that are imported for it; nil for the groups
-	// that are not kinds of records.
+	// parts are the imported parts of the legacy store; nil for the groups that are not kinds of
+	// records.
 	parts []magento1.Part
 	// written names the resources of the setting routes whose calls change the records.
 	written []string
 }
 
-// groups returns all groups in the order of import: records before
-// those that refer to them.
+// groups returns all groups in the order of import: records before the records that refer to them.
 func groups() []group {
 	return []group{
 		{"websites", []magento1.Part{magento1.Websites, magento1.Directory}, nil},
@@ -59,8 +58,9 @@ func Groups(names ...string) []group {
 	})
 }
 
-// writtenHere returns which of the resources that change the group's records have writes that
-// Portico answers while there is an old system: what clients have written must not be replaced.
+// writtenHere returns the resources whose writes change the group's records and are answered by
+// Portico while there is a legacy store: an import must not replace values that clients have
+// written.
 func (g *group) writtenHere(here func(resource string) bool) []string {
 	if here == nil {
 		return nil

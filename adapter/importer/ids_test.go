@@ -14,14 +14,14 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
-// TestIDs maps the customers of a store to those of a backend that has some of them, with
-// all commands of "portico ids".
+// TestIDs maps the customers of a store to the customers of a backend that has some of them,
+// with all commands of "portico ids".
 func TestIDs(t *testing.T) {
 	t.Parallel()
 	path, commands := apptest.NewStore(t, apptest.SecretKey)
 	commands.MustRun(t, "seed", "--dataset", apptest.WriteDataset(t, nil))
 	epoch := ""
-	// What running processes have cached does not count after these commands.
+	// Replies that running processes have cached are invalid after these commands.
 	endsCaches := func(command string, want bool) {
 		t.Helper()
 		before := epoch
@@ -229,7 +229,7 @@ func TestImportIntoBackend(t *testing.T) {
 		t.Errorf("the backend has %v", names)
 	}
 	store := apptest.OpenStore(t, "sqlite", path)
-	noted := 0 // what ends cached replies
+	noted := 0 // changed records, whose cached replies are invalid
 	if err := store.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM import_change WHERE resource = 'customers' AND record_key IN (1, 70)").Scan(&noted); err != nil || noted != 2 {
 		t.Errorf("%d records that cached replies may show are noted as changed (%v), want the changed and the removed one", noted, err)
 	}

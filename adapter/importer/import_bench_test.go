@@ -14,12 +14,12 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
-// BenchmarkImport imports a large shop part by part, each in a process of its own: products
-// with values at three store views, two images each, their stock items, half as many
-// customers with an address, and as many orders. PORTICO_TEST_PRODUCTS says how many
-// products (2,000). It then imports the products again, updates them by comparing
-// all, and updates them by the digests of ranges. It reports records per second (images with
-// their bytes), and the largest resident memory of these processes.
+// BenchmarkImport imports a large shop part by part, each in a process of its own: products with
+// values at three store views, two images each, their stock items, half as many customers with an
+// address, and as many orders. PORTICO_TEST_PRODUCTS is the number of products (2,000). It then
+// imports the products again, updates them by comparing all, and updates them by the digests of
+// ranges. It reports records per second (images with their bytes), and the largest resident memory
+// of these processes.
 func BenchmarkImport(b *testing.B) {
 	products := 2_000
 	if n, err := strconv.Atoi(os.Getenv("PORTICO_TEST_PRODUCTS")); err == nil {

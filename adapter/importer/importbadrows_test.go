@@ -17,7 +17,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
-// partOf returns what a report says of a part.
+// partOf returns the counts of a part in a report.
 func partOf(t *testing.T, r apptest.Report, p magento1.Part) *importer.Counts {
 	t.Helper()
 	for _, one := range r.Resources {
@@ -88,7 +88,7 @@ func TestImportBadIDs(t *testing.T) {
 	tables := []struct {
 		part          magento1.Part
 		table, column string
-		zero          bool // 0 is an id: of what belongs to administrators, or of guests
+		zero          bool // 0 is an id: of rows that belong to administrators, or of guests
 	}{
 		{magento1.Websites, "core_website", "website_id", true},
 		{magento1.Directory, "directory_country_region", "region_id", false},
@@ -139,7 +139,7 @@ func productAttribute(code string) string {
 }
 
 // TestImportMakesURLKeys imports products that other programs have stored without a url_key. They
-// get the one that the old shop would make from the name (products 6), if there is one.
+// get the url_key that the legacy store would make from the name (products 6), if there is one.
 func TestImportMakesURLKeys(t *testing.T) {
 	dsn := sqltest.SQLite(t)
 	shop := apptest.NewImported(t, magento1test.Rich, "", dsn)

@@ -13,9 +13,9 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
-// TestImportEndsCachedReplies imports what an old shop has changed while replicas answer
-// from what they have cached, some with a Redis that they share. After the import all show the
-// changes, also one that was paused meanwhile, and what has not changed is still cached.
+// TestImportEndsCachedReplies imports changes of a legacy store while replicas answer from their
+// caches, some with a shared Redis. After the import all replicas show the changes, also one that
+// was paused meanwhile, and unchanged replies are still cached.
 func TestImportEndsCachedReplies(t *testing.T) {
 	t.Parallel()
 	dsn := sqltest.SQLite(t)
@@ -49,7 +49,8 @@ func TestImportEndsCachedReplies(t *testing.T) {
 	replicas[1].Signal(t, syscall.SIGCONT)
 	for _, guest := range guests {
 		for _, path := range []string{"/products/1", "/products?limit=5"} {
-			// The one that was stopped may still be about to drop what it has just cached.
+			// The replica that was stopped may still be about to drop the reply that it has just
+			// cached.
 			apptest.Await(t, path+" in the cache", func() bool {
 				expect(guest, path, "", "1234.5")
 				return guest.Get(t, path).Header.Get("X-Cache") == "HIT"

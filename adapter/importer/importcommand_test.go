@@ -187,7 +187,7 @@ func TestImport(t *testing.T) {
 	p.Stop(t)
 	second = storeContents(t, path) // the log-in has replaced a password hash
 
-	// The legacy shop changes records after the first import.
+	// The legacy store changes records after the first import.
 	if _, err := raw.ExecContext(t.Context(), `UPDATE mage_customer_entity SET email = 'moved@example.com' WHERE entity_id = 2;
 		UPDATE mage_sales_flat_order SET status = 'complete' WHERE entity_id = 1; DELETE FROM mage_sales_flat_order_item WHERE item_id = 2;
 		UPDATE mage_oauth_consumer SET secret = 'anothersecretanothersecretanoth3' WHERE entity_id = 3`); err != nil {

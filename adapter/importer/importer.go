@@ -14,9 +14,10 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
 )
 
-// Options say what to copy, and where to.
+// Options are the source, the target and the extent of an import.
 type Options struct {
-	// From says how to read the old database. Its field Skipped is set by New.
+	// From describes the legacy store's database and how to read it. Its field Skipped is set by
+	// New.
 	From magento1.Options
 	// Store gets the records.
 	Store *sqlstore.DB
@@ -27,42 +28,42 @@ type Options struct {
 	// size of the largest of them, in bytes. "": images are imported without their bytes.
 	Media    string
 	MaxMedia int64
-	// Settings are texts that decide, besides From and Media, which records are made of the
-	// old shop's: if they have changed, nothing that was imported before counts as unchanged.
+	// Settings are texts that decide, besides From and Media, which records the import makes from
+	// the legacy store's data: if they have changed, no range that was imported before counts as
+	// unchanged.
 	Settings []string
-	// Lists holds the values of the settings that list what products may have, by the names
+	// Lists holds the values of the settings that list the allowed values of products, by the names
 	// of [magento1.Setting], for [Report.Missing].
 	Lists map[string][]string
-	// MissingFields returns the entry of the setting fields that the configuration lacks so that
-	// a list of the old shop limits a role here, too; "" if it lacks none. nil: nobody asks.
+	// MissingFields returns the entry of the setting fields that the configuration lacks so that a
+	// list of the legacy store limits a role here, too; "" if it lacks none. It may be nil.
 	MissingFields func(*magento1.FieldList) (entry string)
 	// URLKey returns the url_key of a product with a name, for products that have none. nil:
 	// these stay as they are.
 	URLKey func(name string) string
-	// WrittenHere reports whether clients write a resource's records here, while there is
-	// an old system: these are neither replaced nor removed. nil: none are.
+	// WrittenHere reports whether clients write a resource's records here, while there is a legacy
+	// store: these are neither replaced nor removed. nil: none are.
 	WrittenHere func(resource string) bool
 
-	// DryRun stores nothing, and reports what would be stored.
+	// DryRun stores nothing, and reports the records that an import would store.
 	DryRun bool
-	// Update replaces and removes what the old shop has changed and removed since.
+	// Update replaces and removes the records that the legacy store has changed and removed since.
 	Update bool
 	// AllowRemovals is the number of records that may be removed even if they look like too
 	// many. -1: none.
 	AllowRemovals int64
-	// Source is the name under which the store notes the old shop. "": one made of the old
-	// database's identity.
+	// Source is the name of the legacy store in the store's import log. "": a name made of the
+	// identity of the legacy store's database.
 	Source string
 	// Admins imports administrators with the credentials. An import of everything does.
 	Admins bool
-	// Widened names administrators who are imported with all rights even if the old shop limits
-	// them. WidenCustomers says the same of the tokens of customers.
+	// Widened names administrators who are imported with all rights even if the legacy store limits
+	// them. WidenCustomers does the same for the tokens of customers.
 	Widened        []string
 	WidenCustomers bool
-	// Progress is called for each part before its records are read. nil: nobody asks.
+	// Progress is called for each part before its records are read. It may be nil.
 	Progress func(p magento1.Part, total int64) Progress
-	// CredentialsProgress is called with the number of credentials that are done. nil:
-	// nobody asks.
+	// CredentialsProgress is called with the number of credentials that are done. It may be nil.
 	CredentialsProgress func(done int)
 }
 
@@ -87,11 +88,11 @@ type Progress interface {
 // An Importer copies a shop from a database of Magento 1 into a store. It is not safe for
 // concurrent use.
 type Importer struct {
-	// Report says what has become of the records so far.
+	// Report holds the outcomes of the records so far.
 	Report *Report
 
-	// A follower imports by the steps of an import, one at a time, between what is here:
-	// where from, where to, and what was found out about the source.
+	// A follower runs the steps of an import one at a time. The fields below are the state that the
+	// steps share: the source, the target, and the facts found about the source.
 
 	Options Options
 	Legacy  *magento1.Database
@@ -99,25 +100,25 @@ type Importer struct {
 	Store   *sqlstore.RecordAdapter
 	Notes   coordination.ImportLog
 	Source  coordination.ImportSource
-	// Passed are the greatest keys that the old shop has given.
+	// Passed are the greatest keys that the legacy store has assigned.
 	Passed map[adapter.Resource]adapter.Key
 	// SettingsDigest is noted with the digest of each range that is imported: it counts as
 	// unchanged only if this is the same.
 	SettingsDigest string
 	// Announcement tells processes that cache records; nil: nothing was stored so far.
 	Announcement *coordination.Announcement
-	// Current counts what the reader leaves out; nil: nobody counts.
+	// Current counts the rows that the reader leaves out; it may be nil.
 	Current *Counts
-	// LeftOut is called for each value and part that a record has lost since it cannot be stored:
-	// what it is, for people, and why.
+	// LeftOut is called for each value and part that cannot be stored and is missing from its
+	// record: with a description for people, and the reason.
 	LeftOut func(what, reason string)
-	// Unchanged holds the ranges that were found unchanged, so that the old shop computes no
+	// Unchanged holds the ranges that were found unchanged, so that the legacy store computes no
 	// digest twice.
 	Unchanged map[rangeID]bool
 
 	joined   Joined            // see Options.Join; nil: the records are in the store alone
 	media    *mediaFiles       // nil: there are no files of images
-	started  magento1.Identity // the old database at the beginning
+	started  magento1.Identity // the legacy store's database at the beginning
 	expected resourceKeys      // records that the dry run would have stored
 }
 
@@ -127,7 +128,7 @@ type rangeID struct {
 	after adapter.Key
 }
 
-// New connects to the old database, and opens the files of images.
+// New connects to the legacy store's database, and opens the files of images.
 func New(ctx context.Context, o Options) (*Importer, error) {
 	imp := &Importer{
 		Report: &Report{DryRun: o.DryRun}, Options: o, DB: o.Store, Store: o.Store.Adapter(), Notes: o.Store.Imports(), SettingsDigest: o.settingsDigest(),
@@ -183,8 +184,8 @@ func EndAnnouncement(a *coordination.Announcement) error {
 	return a.End(ctx)
 }
 
-// Announce lets running processes notice what the import is going to change, and joins the
-// store with its backend.
+// Announce lets running processes notice the records that the import is going to change, and joins
+// the store with its backend.
 func (imp *Importer) Announce(ctx context.Context) (err error) {
 	if imp.Options.DryRun {
 		return nil
@@ -195,8 +196,8 @@ func (imp *Importer) Announce(ctx context.Context) (err error) {
 	return imp.Join(ctx, imp.Announcement)
 }
 
-// Join lets the store announce what is imported, and joins it with its backend, where it resolves
-// the writes that an import or a follower before this one has left unfinished.
+// Join makes the store announce imported records, and joins it with its backend, where it resolves
+// the unfinished writes of earlier imports and followers.
 func (imp *Importer) Join(ctx context.Context, announcement *coordination.Announcement) (err error) {
 	imp.Store = imp.Store.Announced(announcement)
 	if imp.Options.Join == nil {
@@ -209,7 +210,8 @@ func (imp *Importer) Join(ctx context.Context, announcement *coordination.Announ
 	return nil
 }
 
-// Target returns what imports records.
+// Target returns the importer of the records: the store joined with its backend, or the store
+// alone.
 func (imp *Importer) Target() adapter.Importer {
 	if imp.joined != nil {
 		return imp.joined
@@ -217,12 +219,12 @@ func (imp *Importer) Target() adapter.Importer {
 	return imp.Store
 }
 
-// Import imports the groups of the names, and adds to the report what became of them.
+// Import imports the named groups, and adds their outcomes to the report.
 func (imp *Importer) Import(ctx context.Context, names ...string) error {
 	return imp.run(ctx, Groups(names...), slices.Contains(names, All))
 }
 
-// Database returns the name of the old shop's database. Import has been called before.
+// Database returns the name of the legacy store's database. Import has been called before.
 func (imp *Importer) Database() string { return imp.Source.Database }
 
 // run imports groups. all: these are all groups.
@@ -249,7 +251,7 @@ func (imp *Importer) run(ctx context.Context, parts []group, all bool) error {
 			return err
 		}
 	}
-	// What others referred to may be free now.
+	// Other records may no longer refer to the refused ones.
 	if err := imp.removeRefused(ctx, refused); err != nil {
 		return err
 	}
@@ -296,7 +298,7 @@ func (imp *Importer) ImportOptions() adapter.ImportOptions {
 	return o
 }
 
-// finish adds to the report what concerns the shop as a whole, and notes that the import is
+// finish adds the findings about the whole shop to the report, and records that the import is
 // complete.
 func (imp *Importer) finish(ctx context.Context, parts []group, all bool) error {
 	slices.SortStableFunc(imp.Report.Resources, func(a, b *Counts) int {
@@ -316,7 +318,7 @@ func (imp *Importer) finish(ctx context.Context, parts []group, all bool) error 
 	return nil
 }
 
-// MissingInVersion says that the old shop does not have a table or a column.
+// MissingInVersion says that the legacy store does not have a table or a column.
 func MissingInVersion(s magento1.Skipped) string {
 	if s.Key != "" {
 		return fmt.Sprintf("the old shop's version does not have the %s of %s: the records have none of its values", s.Key, s.Table)

@@ -12,8 +12,8 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
-// hostileRows returns rows that somebody may have put into an old shop in order to harm who reads it,
-// by name.
+// hostileRows returns rows, by name, that an attacker may have put into a legacy store to harm its
+// readers.
 func hostileRows() map[string][]string {
 	const escape = `CONCAT(CHAR(27), '[2J', CHAR(7), CHAR(10), CHAR(13), _utf8mb4 X'E280AE', CHAR(155 USING latin1))`
 	name := productAttribute("name")

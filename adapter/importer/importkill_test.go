@@ -30,8 +30,8 @@ func TestImportKilledTwice(t *testing.T) {
 	killImports(t, 2)
 }
 
-// killImports kills so many imports: those with even numbers while they fill an empty store,
-// the others while they take over what a shop has changed and removed.
+// killImports kills so many imports: the even-numbered ones while they fill an empty store, the
+// others while they apply changes and removals of a shop.
 func killImports(t *testing.T, rounds int) {
 	t.Helper()
 	shop, path := newRichShop(t)
@@ -99,7 +99,7 @@ func TestImportKilledWithBucket(t *testing.T) {
 }
 
 // killImportsInto kills so many imports into stores, which newStore makes. The next import
-// completes, and the store exports what it does after an import without interruption.
+// completes, and the store's export equals the export after an uninterrupted import.
 func killImportsInto(t *testing.T, rounds int, newStore func(t *testing.T) apptest.Environment) {
 	t.Helper()
 	shop := apptest.NewImported(t, magento1test.Rich, "", sqltest.SQLite(t))

@@ -37,9 +37,9 @@ func TestImportAlone(t *testing.T) {
 	shop.Commands.MustRun(t, arguments...)
 }
 
-// TestImportLosesConnection cuts each connection to the old shop after some bytes. The import
-// reads again what it has lost. If that is too much for one connection, it ends with a sentence,
-// and the next import ends as if nothing had happened.
+// TestImportLosesConnection cuts each connection to the legacy store after some bytes. The import
+// reads the lost rows again. If they are too many for one connection, it fails with a clear
+// message, and the next import succeeds as if nothing had happened.
 func TestImportLosesConnection(t *testing.T) {
 	t.Parallel()
 	path := strings.TrimPrefix(sqltest.SQLite(t), "sqlite:")

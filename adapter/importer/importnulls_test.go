@@ -20,8 +20,8 @@ import (
 	"github.com/portico-commerce/portico/config/testenv"
 )
 
-// A nullable is a column of an old shop that may be null: of any row, or of the rows that hold the
-// values of one attribute.
+// A nullable is a column of a legacy store that may be null: of any row, or of the rows that hold
+// the values of one attribute.
 type nullable struct{ table, column, rows string }
 
 // nullables returns the columns that may be null of all tables that are imported, by table.
@@ -123,11 +123,11 @@ func recordsOf(t *testing.T, dsn string) map[string]string {
 	return all
 }
 
-// digits matches ids in what a report names.
+// digits matches ids in the texts of a report.
 var digits = regexp.MustCompile("[0-9]+")
 
-// namesOf returns the records that a report names: those that it skips, and in each part those whose
-// ids are in what it has left out.
+// namesOf returns the records that a report names: the skipped records, and in each part the
+// records whose ids are in the entries left out.
 func namesOf(r apptest.Report) map[string]bool {
 	named := map[string]bool{}
 	name := func(p string, id string) {
@@ -159,8 +159,8 @@ func namesOf(r apptest.Report) map[string]bool {
 	return named
 }
 
-// costsRecord reports whether a reason may cost a whole record: it lacks what makes it one, or what
-// it belongs to is not here.
+// costsRecord reports whether a reason may cost a whole record: it lacks a required value, or its
+// owner is not here.
 func costsRecord(reason string) bool {
 	return slices.Contains([]string{
 		"no sku that can be stored", "no email that can be stored", "no customer_id that can be stored", "its product is not here", "its customer is not here",
@@ -187,9 +187,9 @@ func nullRows(t *testing.T, shop *sql.DB, round []nulling) (restore func()) {
 	}
 }
 
-// TestImportNulls imports a shop in which each column that may be null is so in some row. A run takes a
-// sample of the rounds of columns. No import stops, no record is lost without a name, and only what
-// makes a record one costs it.
+// TestImportNulls imports a shop in which each nullable column is null in some row. A run takes a
+// sample of the rounds of columns. No import stops, no record is lost without being named, and a
+// record is lost only if a value that it requires is null.
 func TestImportNulls(t *testing.T) {
 	t.Parallel()
 	sample := testenv.NewSample(t)

@@ -51,7 +51,7 @@ func TestImportRate(t *testing.T) {
 }
 
 // TestImportFromOldServer imports from a server that speaks old versions of TLS, knows the user's
-// password in the form of MySQL before 4.1, or lacks what imports need.
+// password in the form of MySQL before 4.1, or lacks features that imports need.
 func TestImportFromOldServer(t *testing.T) {
 	https := httptest.NewUnstartedServer(nil)
 	https.StartTLS()
@@ -138,7 +138,7 @@ func (s oldServer) serve(client net.Conn, address string) {
 	_, _ = io.Copy(in, server)
 }
 
-// passStatements passes on the statements of a client, except those that it refuses.
+// passStatements forwards the statements of a client, except the ones that s refuses.
 func (s oldServer) passStatements(client io.ReadWriter, server io.Writer) error {
 	for {
 		statement, number, err := readPacket(client)
@@ -160,8 +160,8 @@ func (s oldServer) passStatements(client io.ReadWriter, server io.Writer) error 
 // capabilitySSL is the capability of TLS, in the greeting of the server and the answer.
 const capabilitySSL = 0x800
 
-// logIn passes on what client and server say until the client has logged in. The client numbers
-// its packets anew if there is TLS or a question more than the server knows of.
+// logIn forwards the packets of client and server until the client has logged in. The client
+// numbers its packets anew if there is TLS or a question more than the server knows of.
 func (s oldServer) logIn(client, server net.Conn) (net.Conn, error) {
 	greeting, number, err := readPacket(server)
 	if err != nil {

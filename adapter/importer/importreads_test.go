@@ -24,8 +24,8 @@ func readsOf(cases []contracttests.Exchange) (reads []contracttests.Exchange) {
 	return reads
 }
 
-// TestImportedShops imports whole shops and compares what Portico answers from then on with
-// what the originals answered.
+// TestImportedShops imports whole shops and compares Portico's replies after the import with the
+// originals' replies.
 func TestImportedShops(t *testing.T) {
 	t.Parallel()
 	stores := map[string]func(testing.TB) string{

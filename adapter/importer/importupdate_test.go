@@ -33,9 +33,9 @@ func notedImport(t *testing.T, s *apptest.Imported) time.Time {
 	return last.At
 }
 
-// contentsOf returns the rows of all tables of a SQLite store, without those that say where
-// records came from, without keys that the store chooses, names of files, which are never
-// forgotten, and credentials, which are sealed differently each time.
+// contentsOf returns the rows of all tables of a SQLite store, without the tables that record the
+// sources of records, keys that the store chooses, names of files, which are never forgotten, and
+// credentials, which are sealed differently each time.
 func contentsOf(t *testing.T, path string) map[string][]string {
 	t.Helper()
 	db := apptest.OpenStore(t, "sqlite", path)
@@ -62,7 +62,7 @@ func newRichShop(t *testing.T) (shop *apptest.Imported, path string) {
 	return apptest.Import(t, magento1test.Rich, "", dsn), strings.TrimPrefix(dsn, "sqlite:")
 }
 
-// importAgain imports the old shop as it is now into an empty store, whose path it returns.
+// importAgain imports the legacy store as it is now into an empty store, whose path it returns.
 func importAgain(t *testing.T, s *apptest.Imported) (again *apptest.Imported, path string) {
 	t.Helper()
 	again, path = s.WithStore(t)
@@ -70,14 +70,15 @@ func importAgain(t *testing.T, s *apptest.Imported) (again *apptest.Imported, pa
 	return again, path
 }
 
-// again imports the old shop as it is now into an empty store, and returns what that has then.
+// again imports the current legacy store into an empty store, and returns the contents of that
+// store.
 func again(t *testing.T, s *apptest.Imported) map[string][]string {
 	t.Helper()
 	_, path := importAgain(t, s)
 	return contentsOf(t, path)
 }
 
-// changeOldShop makes changes of many kinds in the old shop, which has not been changed before.
+// changeOldShop makes changes of many kinds in the legacy store, which has not been changed before.
 func changeOldShop(t *testing.T, s *apptest.Imported) {
 	t.Helper()
 	apptest.Execute(t, s.DB,
@@ -95,7 +96,7 @@ func changeOldShop(t *testing.T, s *apptest.Imported) {
 	)
 }
 
-// TestImportUpdates changes an old shop after it was imported. With --update the store is
+// TestImportUpdates changes a legacy store after it was imported. With --update the store is
 // afterwards as if the changed shop had been imported into an empty one.
 func TestImportUpdates(t *testing.T) {
 	t.Parallel()
@@ -182,7 +183,7 @@ func TestImportStops(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			save, back := copied(c.tables...)
-			magento1test.Break(t, shop.DB, append(save, c.change...)...) // or what refers to the rows would go with them
+			magento1test.Break(t, shop.DB, append(save, c.change...)...) // keeps rows that refer to these
 			defer magento1test.Break(t, shop.DB, back...)
 			from := shop.From
 			if slices.Contains(c.arguments, "--from") {
@@ -227,8 +228,8 @@ func TestImportStops(t *testing.T) {
 	})
 }
 
-// TestImportNotesSource checks what a store notes of an old shop, and that it gives no key
-// that the old shop has given.
+// TestImportNotesSource checks the import log's entry of a legacy store, and that the store assigns
+// no key that the legacy store has assigned.
 func TestImportNotesSource(t *testing.T) {
 	t.Parallel()
 	from, old := magento1test.NewShop(t, magento1test.Demo, "m_")
@@ -256,7 +257,8 @@ func TestImportNotesSource(t *testing.T) {
 	}
 }
 
-// importSources returns what a SQLite store notes of the shops that it was filled from.
+// importSources returns the entries in a SQLite store's import log for the shops that it was filled
+// from.
 func importSources(t *testing.T, path string) []coordination.ImportSource {
 	t.Helper()
 	db := apptest.OpenRecords(t, sqlstore.Options{DSN: "sqlite:" + path})

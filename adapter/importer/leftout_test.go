@@ -73,8 +73,8 @@ func TestImportOrderAddressWithoutType(t *testing.T) {
 	}
 }
 
-// TestImportLeavesOutWhatDoesNotFit imports what a store of MariaDB cannot hold: values, entries of
-// lists, and parts. What can be stored of each record is here.
+// TestImportLeavesOutWhatDoesNotFit imports values, entries of lists, and parts that a store of
+// MariaDB cannot hold. The rest of each record is stored.
 func TestImportLeavesOutWhatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	dsn := sqltest.MariaDB(t)

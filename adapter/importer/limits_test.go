@@ -26,7 +26,7 @@ func limitUsers(t *testing.T, shop *apptest.Imported) {
 		"INSERT INTO oauth_token (entity_id, consumer_id, admin_id, type, token, secret, callback_url, authorized) SELECT 20 + seq, 1, 10 + seq, 'access', CONCAT(REPEAT('z', 31), seq), REPEAT('z', 32), 'oob', 1 FROM seq_1_to_5")
 }
 
-// A limitsReport is what a report says of the users who can do less in the old shop.
+// A limitsReport holds the users in a report who can do less in the legacy store.
 type limitsReport struct {
 	Credentials struct {
 		Limited []struct{ Username, Limits, State string }
@@ -92,7 +92,8 @@ func TestImportKeepsLimits(t *testing.T) {
 		t.Errorf("the token of partner is valid: %t, that of nobody: %t", may("1"), may("2"))
 	}
 
-	// A follower does as it is told once, and names those who were imported when they could do more.
+	// A follower applies the widened rights of an import, and names the users who could do more
+	// when they were imported.
 	apptest.Execute(t, shop.DB, "UPDATE oauth_token SET token = CONCAT(REPEAT('z', 31), entity_id - 15) WHERE entity_id IN (21, 22)", "DELETE FROM api2_acl_rule WHERE role_id = 12 AND resource_id = 'all'")
 	want = map[string]string{"partner": "widened", "nobody": "not imported", "guestlike": "not imported", "shouting": "not imported", "boss": "here"}
 	if difference := cmp.Diff(want, run("follow", "--once").states()); difference != "" {
@@ -119,7 +120,7 @@ func TestImportKeepsLimits(t *testing.T) {
 	}
 }
 
-// TestImportKeepsLimitsOfCustomers imports tokens of customers who may do less in the old shop.
+// TestImportKeepsLimitsOfCustomers imports tokens of customers who may do less in the legacy store.
 func TestImportKeepsLimitsOfCustomers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

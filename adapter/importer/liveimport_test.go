@@ -25,8 +25,8 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 )
 
-// TestMedusaImport imports old shops into Portico in front of a live Medusa, which is away for
-// a while, and compares what Portico answers from then on with what the originals answered.
+// TestMedusaImport imports legacy stores into Portico in front of a live Medusa, which is down for
+// a while, and compares Portico's replies after the import with the originals' replies.
 func TestMedusaImport(t *testing.T) {
 	t.Run("demo", func(t *testing.T) {
 		m := sqltest.StartMedusa(t)
@@ -157,7 +157,7 @@ func suiteReads(t *testing.T, target contracttests.Target, backend string, want 
 	}
 }
 
-// addHardRecords imports records of the old shop that the backend takes only in a certain
+// addHardRecords imports records of the legacy store that the backend takes only in a certain
 // order, or not at all.
 func (s *liveImport) addHardRecords(t *testing.T) {
 	t.Helper()
@@ -213,7 +213,7 @@ func checkMedusaImages(t *testing.T, m *sqltest.Medusa) {
 type writeLine struct {
 	url    string
 	left   atomic.Int64 // writes until every request is answered with 503
-	writes atomic.Int64 // those that passed
+	writes atomic.Int64 // writes that passed
 }
 
 // newWriteLine starts a line that lets everything pass until left is set.

@@ -27,7 +27,7 @@ func openMedia(ctx context.Context, location string, maxBytes int64) (*mediaFile
 	return &mediaFiles{source: source, ahead: source.Ahead(nil), missing: map[string]string{}}, nil
 }
 
-// expect says which images are imported next: an import asks for files by name.
+// expect announces the images of the next batch: an import asks for files by name.
 func (m *mediaFiles) expect(batch []adapter.Aggregate) {
 	var files []string
 	for _, one := range batch {

@@ -28,8 +28,8 @@ func isAnswered(c contracttests.Exchange) bool {
 	})
 }
 
-// TestOldShopExchanges replays what the original answered: to the reads of the demo shop, and
-// to samples of the rest.
+// TestOldShopExchanges replays the recorded replies of the original: to the reads of the demo shop,
+// and to samples of the rest.
 func TestOldShopExchanges(t *testing.T) {
 	t.Parallel()
 	demo := apptest.Exchanges(t)
@@ -91,7 +91,7 @@ func historyFields() []field {
 	return []field{{"/stockitems/1", "qty", "%d.0000"}, {"/products/2", "name", "Name %d"}, {"/customers/1", "firstname", "First %d"}}
 }
 
-// A shopHistory is what clients of a shop write and read.
+// A shopHistory is a log of the writes and reads of a shop's clients.
 type shopHistory struct {
 	t *testing.T
 	*program.Log
@@ -124,8 +124,8 @@ func (h shopHistory) write(name string, admin *apptest.Client, f field, n int) {
 	})
 }
 
-// play lets each client write each field so often, and another one read it meanwhile by each
-// client in turn. others write, too. It reports what cannot be right.
+// play lets each client write each field rounds times, while another one reads it by each client in
+// turn. others write, too. It reports impossible histories.
 func (h shopHistory) play(clients []*apptest.Client, rounds int, others ...func()) {
 	var writers, readers sync.WaitGroup
 	done := make(chan struct{})

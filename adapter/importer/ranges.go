@@ -18,14 +18,14 @@ const (
 	LastKey = adapter.Key(math.MaxInt64 - 1)
 )
 
-// A Range is a range of keys of the old shop, (after, through]. Its digest says what the
-// old shop had there before its records were read.
+// A Range is a range of keys of the legacy store, (after, through]. Its digest covers the rows of
+// the legacy store before its records were read.
 type Range struct {
 	After, Through adapter.Key
 	digest         string
 	unchanged      bool // since all records of the range were imported
-	// What was imported: the keys by resource, and whether the digest may be noted, as
-	// nothing was left out for a reason that may pass.
+	// The imported keys by resource, the number of records read, and whether the digest must not be
+	// recorded, as records were left out for a reason that may pass.
 	Keys       resourceKeys
 	read       int64
 	incomplete bool
@@ -51,8 +51,8 @@ func RangesFrom(p magento1.Part, key adapter.Key, count int) []*Range {
 	return all
 }
 
-// setDigests asks the old shop for the digests of ranges, and compares them with those that
-// were noted when the ranges were imported.
+// setDigests asks the legacy store for the digests of ranges, and compares them with the digests
+// that were recorded when the ranges were imported.
 func (imp *Importer) setDigests(ctx context.Context, p magento1.Part, ranges []*Range) error {
 	noted, err := imp.Notes.RangeDigests(ctx, imp.Source.Name, string(p), ranges[0].After, ranges[len(ranges)-1].After+1)
 	if err != nil {
@@ -94,8 +94,8 @@ func changedRuns(ranges []*Range) (runs [][]*Range) {
 	return runs
 }
 
-// eachRecord calls f for the records of the old shop in a run of ranges. next is the key of
-// the first record behind it, 0 for none.
+// eachRecord calls f for the records of the legacy store in a run of ranges. next is the key of the
+// first record behind it, 0 for none.
 func (imp *Importer) eachRecord(ctx context.Context, p magento1.Part, run []*Range, f func(r *Range, one adapter.Aggregate) error) (next adapter.Key, err error) {
 	at, end := 0, adapter.Key(math.MaxInt64)
 	if !ReadWhole(p) {
@@ -103,7 +103,7 @@ func (imp *Importer) eachRecord(ctx context.Context, p magento1.Part, run []*Ran
 			return 0, err
 		}
 		if next > 0 {
-			end = RangeOf(p, next).After // what is between refers to no record, and is reported here
+			end = RangeOf(p, next).After // rows in between refer to no record, and are reported here
 		}
 	}
 	for one, err := range imp.Legacy.RecordsBetween(ctx, p, run[0].After, end) {
@@ -127,8 +127,8 @@ func (imp *Importer) eachRecord(ctx context.Context, p magento1.Part, run []*Ran
 	return next, nil
 }
 
-// CompleteURLKey gives a product without a url_key, as other programs store them, the one that
-// the old shop would make when it next computes its addresses.
+// CompleteURLKey sets the url_key of a product without one, as other programs store products, to
+// the url_key that the legacy store would make when it next computes its addresses.
 func (imp *Importer) CompleteURLKey(p magento1.Part, product adapter.Record) {
 	if p != magento1.Products || imp.Options.URLKey == nil || product.Get("url_key").Text() != "" {
 		return
@@ -152,9 +152,9 @@ func (imp *Importer) ForgetDigests(ctx context.Context, p magento1.Part, from, b
 	return imp.Notes.ReplaceRangeDigests(ctx, imp.Source.Name, string(p), from, before)
 }
 
-// noteDigest notes the digest of a range of which all records have been imported. It does not
-// if the store has records of the range that the old shop did not have when it was read: the
-// next import has to find out that they are gone.
+// noteDigest notes the digest of a range of which all records have been imported. It does not if
+// the store has records of the range that the legacy store did not have when it was read: the next
+// import has to find out that they are gone.
 func (imp *Importer) noteDigest(ctx context.Context, p magento1.Part, r *Range) error {
 	if imp.Options.DryRun || r.incomplete || r.read == 0 {
 		return nil
@@ -178,8 +178,8 @@ func (imp *Importer) noteDigest(ctx context.Context, p magento1.Part, r *Range) 
 // notedBatch is the number of noted keys that are read at a time.
 const notedBatch = 1000
 
-// EachNoted calls f for the keys in (after, through] of the records of a resource that came
-// from the old shop, in ascending order.
+// EachNoted calls f for the keys in (after, through] of the records of a resource that came from
+// the legacy store, in ascending order.
 func (imp *Importer) EachNoted(ctx context.Context, resource adapter.Resource, after, through adapter.Key, f func(adapter.Key) error) error {
 	for {
 		keys, err := imp.Store.Noted(ctx, imp.Source.Name, resource, after, notedBatch)

@@ -14,9 +14,9 @@ import (
 	"github.com/portico-commerce/portico/contracttests/program"
 )
 
-// TestReadYourWrites writes at the old shop through one process, and reads at another one. While
-// the old database is away, replies do not wait for longer than they may, and the changes
-// arrive later.
+// TestReadYourWrites writes at the legacy store through one process, and reads at another one.
+// While the legacy store's database is down, replies wait no longer than their limit, and the
+// changes arrive later.
 func TestReadYourWrites(t *testing.T) {
 	t.Parallel()
 	front := apptest.NewFront(t, apptest.WritesToLegacy)
@@ -26,10 +26,10 @@ func TestReadYourWrites(t *testing.T) {
 	old, oldGuest, guest := apptest.NewClient(t, front.Target.BaseURL, apptest.DemoAdmin()), apptest.NewClient(t, front.Target.BaseURL, ""), apptest.NewClient(t, second.Contract, "")
 
 	withoutURLs := regexp.MustCompile(`"[a-z_]*url":"[^"]*",`)
-	created := "/" // the path of what was created last
+	created := "/" // the path of the last created record
 	for _, tt := range []struct {
 		name, method, path, body string
-		shown                    []string // what the write changes
+		shown                    []string // the fields that the write changes
 	}{
 		{"a product by its number", "PUT", "/products/3", `{"name": "Renamed"}`, []string{"/products/3"}},
 		{"a product by its SKU", "PUT", "/products/kettle-steel", `{"price": 99}`, []string{"/products/1"}},
@@ -110,9 +110,10 @@ func TestReadYourWrites(t *testing.T) {
 	})
 }
 
-// TestReadYourWritesWithBackend writes customers at the old shop through one process, and reads them
-// at another one, while a backend has the customers: it has each write before its reply. While the
-// backend is away, replies wait no longer than they may, and the changes arrive later.
+// TestReadYourWritesWithBackend writes customers at the legacy store through one process, and reads
+// them at another one, while a backend owns the customers: it has each write before the reply is
+// sent. While the backend is down, replies wait no longer than their limit, and the changes arrive
+// later.
 func TestReadYourWritesWithBackend(t *testing.T) {
 	t.Parallel()
 	shop := apptest.StartLiving(t, magento1test.Demo, "")

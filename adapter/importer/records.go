@@ -14,7 +14,7 @@ import (
 // BatchSize is the number of records that one transaction stores.
 const BatchSize = 100
 
-// importRecords imports the records of one part of the old shop, range by range of their keys.
+// importRecords imports the records of one part of the legacy store, range by range of their keys.
 func (imp *Importer) importRecords(ctx context.Context, p magento1.Part, o adapter.ImportOptions) error {
 	total, err := imp.Legacy.Count(ctx, p)
 	if err != nil {
@@ -38,7 +38,7 @@ func (imp *Importer) importRecords(ctx context.Context, p magento1.Part, o adapt
 		if ReadWhole(p) {
 			return nil
 		}
-		// What the old shop no longer has any record of cannot be unchanged later.
+		// The legacy store has no records in the gap, so that digests there are no longer valid.
 		gap := LastKey
 		if next > 0 {
 			gap = RangeOf(p, next).After
@@ -62,15 +62,14 @@ type Batch struct {
 	ranges   []*Range // the range of each record
 	// Refused is called for each record that cannot be stored.
 	Refused func(Refusal)
-	// Stored is called for each record that is stored. nil: nobody asks.
+	// Stored is called for each record that is stored. It may be nil.
 	Stored func(adapter.Aggregate, adapter.ImportOutcome)
-	// WithoutFile is called with the number of images whose files are missing. nil: nobody
-	// asks.
+	// WithoutFile is called with the number of images whose files are missing. It may be nil.
 	WithoutFile func(n int)
 	// BeforeNotes is called for a run of which all records are stored, before its digests
 	// are noted. nil: there is nothing to do.
 	BeforeNotes func(ctx context.Context, run []*Range, next adapter.Key) error
-	// Keeps: a record that exists here need not be as that of the old shop.
+	// Keeps: a record that exists here may differ from the legacy store's record.
 	Keeps bool
 }
 
@@ -97,8 +96,8 @@ type Refusal struct {
 	Err    error
 }
 
-// ImportRanges imports the records of adjacent ranges, except those that are unchanged. next
-// is a key of the next range that may have records, 0 for none.
+// ImportRanges imports the records of adjacent ranges, except unchanged ranges. next is a key of
+// the next range that may have records, 0 for none.
 func (b *Batch) ImportRanges(ctx context.Context, ranges []*Range) (next adapter.Key, err error) {
 	if err := b.imp.setDigests(ctx, b.Part, ranges); err != nil {
 		return 0, err
@@ -125,8 +124,8 @@ func (b *Batch) ImportRanges(ctx context.Context, ranges []*Range) (next adapter
 	return next, nil
 }
 
-// importRun imports the records of a run of ranges, and notes the digests of those that are
-// complete. next is as in eachRecord.
+// importRun imports the records of a run of ranges, and records the digests of the complete ones.
+// next is as in eachRecord.
 func (b *Batch) importRun(ctx context.Context, run []*Range) (next adapter.Key, err error) {
 	noted := 0
 	note := func(through int) error {
@@ -220,9 +219,9 @@ func (b *Batch) Store(ctx context.Context, batch []adapter.Aggregate, ranges []*
 	return b.Store(ctx, batch[half:], ranges[half:])
 }
 
-// storeRest stores a record that cannot be stored as it is without what keeps it from that, and
-// reports whether it could. refusal is the error that refuses the record even without its parts and
-// optional values, if one does.
+// storeRest stores a record that cannot be stored as it is without the parts and values that
+// prevent that, and reports whether it succeeded. refusal is the error that refuses the record even
+// without its parts and optional values, if one does.
 func (b *Batch) storeRest(ctx context.Context, one adapter.Aggregate, r *Range) (stored bool, refusal, err error) {
 	fit, left, ok, err := b.salvage(ctx, one)
 	if err != nil {
@@ -263,7 +262,7 @@ func (b *Batch) tallyAll(batch []adapter.Aggregate, ranges []*Range, outcomes []
 // tally counts the outcome of one record.
 func (b *Batch) tally(one adapter.Aggregate, r *Range, done adapter.Imported) {
 	b.Done.Count(done.Outcome)
-	if done.Pending || done.Outcome == adapter.ImportKept && !b.Keeps { // it may differ from that of the old shop
+	if done.Pending || done.Outcome == adapter.ImportKept && !b.Keeps { // it may differ from the legacy store's record
 		r.incomplete = true
 	}
 	if b.Stored != nil {
@@ -313,9 +312,9 @@ func (b *Batch) tallyFiles(ranges []*Range) {
 	}
 }
 
-// SkipReason returns why a record of a part cannot be stored. passing: the reason may pass,
-// even if the old shop does not change the record. skippable is false if err is not caused by
-// the record, so that the import must stop.
+// SkipReason returns why a record of a part cannot be stored. passing: the reason may pass, even if
+// the legacy store does not change the record. skippable is false if err is not caused by the
+// record, so that the import must stop.
 func SkipReason(p magento1.Part, err error) (reason string, passing, skippable bool) {
 	var storeErr *adapter.Error
 	if !errors.As(err, &storeErr) {
@@ -345,7 +344,7 @@ func SkipReason(p magento1.Part, err error) (reason string, passing, skippable b
 	}
 }
 
-// referred returns what an attribute refers to, for people.
+// referred returns the noun, for people, of the record that an attribute refers to.
 func referred(attribute string) string {
 	switch attribute {
 	case "parent_id":

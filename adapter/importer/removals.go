@@ -20,17 +20,17 @@ const (
 	manyRemovals = 20
 )
 
-// A Removal is what the old shop no longer has of a resource.
+// A Removal lists the records of a resource that the legacy store no longer has.
 type Removal struct {
 	Part     magento1.Part
 	Resource adapter.Resource
-	Noted    int64 // records that came from the old shop
+	Noted    int64 // records that came from the legacy store
 	Gone     int64
-	Keys     []adapter.Key          // the first maxRemovals of those that are gone
+	Keys     []adapter.Key          // the first maxRemovals of the records that are gone
 	Reasons  map[adapter.Key]string // why they stay, after they could not be removed
 }
 
-// planRemovals returns the records that came from the old shop and are no longer there. It
+// planRemovals returns the records that came from the legacy store and are no longer there. It
 // fails if these are too many to be believed.
 func (imp *Importer) planRemovals(ctx context.Context, parts []group) ([]*Removal, error) {
 	if !imp.Options.Update {
@@ -55,7 +55,7 @@ func (imp *Importer) planRemovals(ctx context.Context, parts []group) ([]*Remova
 	return all, imp.CheckRemovals(all)
 }
 
-// planPart finds what is gone of one part.
+// planPart finds the removed records of one part.
 func (imp *Importer) planPart(ctx context.Context, p magento1.Part) ([]*Removal, error) {
 	if ReadWhole(p) {
 		return imp.planWhole(ctx, p)
@@ -114,7 +114,7 @@ func (imp *Importer) planKeys(ctx context.Context, found *Removal, keys []adapte
 	return nil
 }
 
-// planWhole finds what is gone of a part that is read as a whole.
+// planWhole finds the removed records of a part that is read as a whole.
 func (imp *Importer) planWhole(ctx context.Context, p magento1.Part) ([]*Removal, error) {
 	there := resourceKeys{}
 	whole := RangeOf(p, 0)
@@ -139,7 +139,7 @@ func (imp *Importer) planWhole(ctx context.Context, p magento1.Part) ([]*Removal
 	return all, nil
 }
 
-// Add counts a noted key, and keeps it if the old shop no longer has the record.
+// Add counts a noted key, and keeps it if the legacy store no longer has the record.
 func (r *Removal) Add(key adapter.Key, there bool) {
 	r.Noted++
 	if there {
@@ -175,8 +175,8 @@ func (imp *Importer) CheckRemovals(all []*Removal) error {
 	}
 }
 
-// Remove removes what is gone, what refers to other records before these. It returns what is
-// refused.
+// Remove removes the records that are gone, records that refer to others before the records that
+// they refer to. It returns the records whose removal was refused.
 func (imp *Importer) Remove(ctx context.Context, all []*Removal) (refused []*Removal, err error) {
 	for _, r := range slices.Backward(all) {
 		if len(r.Keys) == 0 {
@@ -201,8 +201,8 @@ func (imp *Importer) Remove(ctx context.Context, all []*Removal) (refused []*Rem
 	return refused, nil
 }
 
-// removeRefused tries again to remove what was refused, as other records have referred to it,
-// and counts what still is.
+// removeRefused tries again to remove the refused records, as other records have referred to them,
+// and counts the records that are still refused.
 func (imp *Importer) removeRefused(ctx context.Context, all []*Removal) error {
 	for _, r := range all {
 		for batch := range slices.Chunk(r.Keys, BatchSize) {
@@ -217,8 +217,8 @@ func (imp *Importer) removeRefused(ctx context.Context, all []*Removal) error {
 	return nil
 }
 
-// removeKeys removes records in one transaction, or each in one of its own if others refer to
-// any, and calls refused for those, and for what the backend refuses.
+// removeKeys removes records in one transaction, or each in one of its own if others refer to any.
+// It calls refused for records that others refer to, and for records that the backend refuses.
 func (imp *Importer) removeKeys(ctx context.Context, r *Removal, keys []adapter.Key, refused func(key adapter.Key, reason string)) error {
 	const referredTo = "other records still refer to it"
 	batch := make([]adapter.Aggregate, len(keys))
@@ -253,7 +253,7 @@ func (imp *Importer) removeKeys(ctx context.Context, r *Removal, keys []adapter.
 	return imp.removeKeys(ctx, r, keys[half:], refused)
 }
 
-// GoneRecord returns what an import removes.
+// GoneRecord returns the aggregate that removes a record when it is imported.
 func (imp *Importer) GoneRecord(resource adapter.Resource, key adapter.Key) adapter.Aggregate {
 	schema := imp.Options.From.Schemas.Of(resource)
 	record := adapter.NewRecord(schema)

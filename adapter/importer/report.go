@@ -12,23 +12,23 @@ import (
 // maxSkippedKeys is the maximum number of keys that are listed for one reason.
 const maxSkippedKeys = 20
 
-// A Report says what became of the records of an old shop.
+// A Report holds the outcomes of the records of a legacy store.
 type Report struct {
 	DryRun bool `json:"dry_run"`
-	// Source is the name under which the store notes the old shop.
+	// Source is the name of the legacy store in the store's import log.
 	Source      string                    `json:"source,omitempty"`
 	Resources   []*Counts                 `json:"resources"`
 	Missing     []MissingSetting          `json:"missing_settings,omitempty"`
 	Credentials *credentials.ImportReport `json:"credentials,omitempty"`
-	// RulesEvaluated is the last day for which the old shop has evaluated its catalogue
-	// price rules.
+	// RulesEvaluated is the last day for which the legacy store has evaluated its catalogue price
+	// rules.
 	RulesEvaluated string `json:"rules_evaluated,omitempty"`
-	// EncodedTwice are texts that the old shop probably holds in a wrong encoding.
+	// EncodedTwice are texts that the legacy store probably holds in a wrong encoding.
 	EncodedTwice []string `json:"encoded_twice,omitempty"`
 	Notes        []string `json:"notes,omitempty"`
 }
 
-// Counts counts the records of one part of the old shop by outcome.
+// Counts counts the records of one part of the legacy store by outcome.
 type Counts struct {
 	Resource string `json:"resource"`
 	Read     int64  `json:"read"`
@@ -36,11 +36,11 @@ type Counts struct {
 	Replaced int64  `json:"replaced"`
 	Removed  int64  `json:"removed"`
 	Existing int64  `json:"left"`
-	// UnchangedRanges is the number of ranges of ids that were not read, because the old
-	// shop has changed nothing there.
+	// UnchangedRanges is the number of ranges of ids that were not read, because the legacy store
+	// has changed nothing there.
 	UnchangedRanges int64      `json:"unchanged_ranges,omitempty"`
 	Skipped         []*Skipped `json:"skipped,omitempty"`  // records that were not imported
-	LeftOut         []*Skipped `json:"left_out,omitempty"` // what else was not: rows of tables, and files
+	LeftOut         []*Skipped `json:"left_out,omitempty"` // rows of tables, and files, that were not imported
 }
 
 // Skipped counts the records, rows or files that were skipped for one reason.

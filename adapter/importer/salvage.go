@@ -7,25 +7,26 @@ import (
 	"slices"
 )
 
-// maxTrials bounds the trials for one record. What was not tried by then is left out as a whole.
+// maxTrials bounds the trials for one record. The pieces that are left then are left out as a
+// whole.
 const maxTrials = 500
 
 // A leftOutPart is a part, or a value, of a record that cannot be stored.
 type leftOutPart struct {
-	key    string // what it is, for people: "orders 5, order_addresses 8"
+	key    string // a description for people: "orders 5, order_addresses 8"
 	reason string // why, as in a [Refusal]
 }
 
 // A salvage finds out which parts and values of a record keep it from being stored.
 type salvage struct {
 	b      *Batch
-	base   adapter.Aggregate // what the record cannot do without
+	base   adapter.Aggregate // the record with its required values only
 	good   []piece
 	bad    []leftOutPart
 	trials int
 	// refusal is the error of the last trial that failed.
 	refusal error
-	// passing: a part may be stored later, even if the old shop does not change it.
+	// passing: a part may be stored later, even if the legacy store does not change it.
 	passing bool
 }
 
@@ -39,8 +40,8 @@ type piece struct {
 	ofLevel bool
 }
 
-// salvage returns the rest of a record that can be stored, and what is left out of it. ok: the record
-// can be stored without that; if not, the refusal of the salvage is the reason.
+// salvage returns the part of a record that can be stored, and the parts and values that are left
+// out. ok: the record can be stored without them; if not, the refusal of the salvage is the reason.
 func (b *Batch) salvage(ctx context.Context, one adapter.Aggregate) (fit adapter.Aggregate, s *salvage, ok bool, err error) {
 	s = &salvage{b: b, base: bare(one)}
 	if ok, _, err = s.fits(ctx, nil); err != nil || !ok {
@@ -64,8 +65,8 @@ func bare(one adapter.Aggregate) adapter.Aggregate {
 	return base
 }
 
-// sift returns those of some pieces that may be stored whatever is stored already. It asks no
-// database, and leaves out the others.
+// sift returns the pieces that pass the checks which do not depend on stored records, and leaves
+// out the others. It makes no database query.
 func (s *salvage) sift(more []piece) []piece {
 	one := s.base
 	one.Record = one.Record.Clone()
@@ -120,8 +121,9 @@ func (s *salvage) build(more []piece) adapter.Aggregate {
 	return one
 }
 
-// grow finds those of some pieces that can be stored with the ones that were found good: all of
-// them, or those of either half. Of a part that cannot be stored it finds the values that can.
+// grow adds the pieces that can be stored together with the good ones: all of them, or, if they
+// cannot, the storable ones of each half. Of a part that cannot be stored it finds the values that
+// can.
 func (s *salvage) grow(ctx context.Context, more []piece) error {
 	if len(more) == 0 {
 		return nil
@@ -206,7 +208,7 @@ func pieces(one adapter.Aggregate) (all []piece) {
 	return all
 }
 
-// withKeys returns a record of which only says which it is, and to what it belongs.
+// withKeys returns a record that has only its key and its root attribute.
 func withKeys(r adapter.Record) adapter.Record {
 	keys := adapter.NewRecord(r.Schema)
 	for _, name := range []string{r.Schema.Key, r.Schema.RootAttribute} {
@@ -217,7 +219,8 @@ func withKeys(r adapter.Record) adapter.Record {
 	return keys
 }
 
-// isNoKey reports whether an attribute does not say which record it is, or to what it belongs.
+// isNoKey reports whether an attribute is neither the record's key nor a reference to its owner or
+// root.
 func isNoKey(s *adapter.Schema, at int) bool {
 	name := s.Attributes[at].Name
 	return name != s.Key && name != s.Owner && name != s.RootAttribute

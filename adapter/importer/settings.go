@@ -12,19 +12,19 @@ import (
 // attributesTable is the setting that adds attributes to the store.
 const attributesTable = "attributes"
 
-// A MissingSetting is a value that the old shop uses and the configuration lacks.
+// A MissingSetting is a value that the legacy store uses and the configuration lacks.
 type MissingSetting struct {
-	// Setting is the name of the setting, and Value what it should be: of a list all
-	// values, those of the configuration included; of a table one entry in YAML.
+	// Setting is the name of the setting, and Value its desired value: of a list all values,
+	// including the configured ones; of a table one entry in YAML.
 	Setting string   `json:"setting"`
 	Value   string   `json:"value"`
-	Lacking []string `json:"lacking"` // what the configuration lacks of it
+	Lacking []string `json:"lacking"` // values that the configuration lacks
 	From    string   `json:"from,omitempty"`
 }
 
-// MissingSettings returns what the old shop uses of attribute sets, tax classes, themes and
-// attributes of its own and the configuration lacks. Products that have such a value could
-// not be saved again by clients, and values of such attributes are not imported.
+// MissingSettings returns the attribute sets, tax classes, themes and added attributes that the
+// legacy store uses and the configuration lacks. Clients could not save products with such a value
+// again, and values of such attributes are not imported.
 func MissingSettings(lists map[string][]string, schemas *adapter.Schemas, settings []magento1.Setting) []MissingSetting {
 	var all []MissingSetting
 	for _, s := range settings {
@@ -47,14 +47,14 @@ func splitNames(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '[' || r == ']' || r == '"' })
 }
 
-// declared reports whether the store has an attribute of the old shop.
+// declared reports whether the store has an attribute of the legacy store.
 func declared(schemas *adapter.Schemas, a *magento1.Attribute) bool {
 	_, ok := schemas.Of(a.Resource).Index(a.Name)
 	return ok
 }
 
-// checkAttributes adds to the report what the old shop uses and the configuration lacks. all:
-// the rest of the shop is imported, too.
+// checkAttributes adds to the report the settings that the legacy store uses and the configuration
+// lacks. all: the rest of the shop is imported, too.
 func (imp *Importer) checkAttributes(ctx context.Context, all bool) error {
 	settings, err := imp.Legacy.Settings(ctx)
 	if err != nil {

@@ -20,13 +20,13 @@ import (
 // MaxSourceName is the greatest length of the name of a source, as adapter.ImportOptions has it.
 const MaxSourceName = 64
 
-// IsSourceName reports whether a name can be that of a source in [Options].
+// IsSourceName reports whether name is valid for [Options].Source.
 func IsSourceName(name string) bool {
 	return len(name) <= MaxSourceName && asciiName(strings.ReplaceAll(name, "-", "_")) == strings.ReplaceAll(name, "-", "_")
 }
 
-// CheckSource asks the old database who it is, and fails if the store was filled from
-// another one, or if the database looks like an older copy of itself.
+// CheckSource asks the legacy store's database for its identity, and fails if the store was filled
+// from another one, or if the database looks like an older copy of itself.
 func (imp *Importer) CheckSource(ctx context.Context) error {
 	id, err := imp.Legacy.Identity(ctx)
 	if err != nil {
@@ -67,9 +67,9 @@ func otherShop(known []coordination.ImportSource, name string) error {
 		strings.Join(names, " and "), name, known[0].Name, name)
 }
 
-// checkAge compares the database with what it was at an earlier import. With --update it
-// fails if the database was older than then: then it is probably a restored backup, in which
-// records are missing that nobody has removed.
+// checkAge compares the database with its state at an earlier import. With --update it fails if the
+// database is older than that: then it is probably a restored backup, which lacks records that were
+// never removed.
 func (imp *Importer) checkAge(before *coordination.ImportSource, now magento1.Identity) error {
 	var signs []string
 	if before.Server == now.Server && before.LogFile != "" && now.LogFile != "" && logBefore(now.LogFile, now.LogPosition, before.LogFile, before.LogPosition) {
@@ -89,8 +89,9 @@ func (imp *Importer) checkAge(before *coordination.ImportSource, now magento1.Id
 		"add --allow-removals with the number of records that may be removed", strings.Join(signs, ", and "))
 }
 
-// keepPosition keeps what is noted of the source and still holds: changes may be missing
-// from the place on where the log was before the first import, until one is complete.
+// keepPosition keeps the recorded log position of the source, and its greatest keys unless removals
+// are allowed: until an import is complete, changes since the position before the first import may
+// be missing.
 func (imp *Importer) keepPosition(before *coordination.ImportSource) {
 	if before.LogFile != "" || before.GTID != "" {
 		imp.Source.LogFile, imp.Source.LogPosition, imp.Source.GTID = before.LogFile, before.LogPosition, before.GTID
@@ -125,8 +126,8 @@ func logNumber(file string) (base string, number int64, ok bool) {
 	return file[:at], number, err == nil
 }
 
-// NoteSource notes the source in the store before the first record is imported, and keeps
-// the store from giving keys that the old shop has given.
+// NoteSource records the source in the store's import log before the first record is imported, and
+// keeps the store from assigning keys that the legacy store has assigned.
 func (imp *Importer) NoteSource(ctx context.Context) error {
 	if imp.Options.DryRun {
 		return nil
@@ -148,8 +149,9 @@ func (imp *Importer) noteComplete(ctx context.Context) error {
 	return imp.Notes.NoteSource(ctx, imp.Source)
 }
 
-// settingsDigest returns a checksum of what decides, besides the old shop, which records an
-// import makes of it: an unchanged range is left out only if this has not changed either.
+// settingsDigest returns a checksum of the options that decide, besides the legacy store, which
+// records an import makes: an unchanged range is left out only if this checksum has not changed
+// either.
 func (o *Options) settingsDigest() string {
 	_, parameters, _ := strings.Cut(o.From.DSN[strings.LastIndex(o.From.DSN, "/")+1:], "?")
 	query, err := url.ParseQuery(parameters)
@@ -172,9 +174,9 @@ func ShortHash(text string) string {
 	return hex.EncodeToString(sum[:shortHashBytes])
 }
 
-// sourceName returns the name under which a store notes the old shop, at most 64 bytes: the
-// beginning of the database's name, to tell shops apart at a glance, and a checksum of what
-// identifies it.
+// sourceName returns the name of the legacy store in the import log, at most 64 bytes: the
+// beginning of the database's name, to distinguish stores at a glance, and a checksum of the
+// store's identity.
 func sourceName(id magento1.Identity) string {
 	return fmt.Sprintf("%.40s-%s", asciiName(id.Database), ShortHash(id.Server+"\x00"+id.Database+"\x00"+id.Prefix))
 }

@@ -15,10 +15,10 @@ import (
 // widenedEvidence is the name under which a store notes whose rights an import has widened.
 const widenedEvidence = "widened rights"
 
-// Widened are the users who have all rights in a store though the old shop limits them, because
-// somebody has said so in an import.
+// Widened are the users who have all rights in a store though the legacy store limits them, because
+// an option of an import widened their rights.
 type Widened struct {
-	Administrators []string `json:"administrators,omitempty"` // usernames in the old shop
+	Administrators []string `json:"administrators,omitempty"` // usernames in the legacy store
 	Customers      bool     `json:"customers,omitempty"`      // tokens of customers
 }
 
@@ -63,7 +63,7 @@ func (w Widened) note(ctx context.Context, db *sqlstore.DB) error {
 	return db.NoteEvidence(ctx, widenedEvidence, string(text))
 }
 
-// checkWidened returns an error if the old shop has no administrator of one of the names.
+// checkWidened returns an error if the legacy store has no administrator of one of the names.
 func checkWidened(ctx context.Context, legacy *magento1.Database, names []string) error {
 	if len(names) == 0 {
 		return nil

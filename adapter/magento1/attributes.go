@@ -27,7 +27,8 @@ func hiddenAttributes(r adapter.Resource) []string {
 	}
 }
 
-// An ownAttribute is an attribute that the old shop has besides those of the contract.
+// An ownAttribute is an attribute that the legacy store has in addition to the contract's
+// attributes.
 type ownAttribute struct {
 	id int64
 	Attribute

@@ -50,7 +50,8 @@ func (w window) has(column string) string {
 
 const endless = maxKey
 
-// maxKey is the greatest id that a record may have: that of a number in JSON.
+// maxKey is the greatest id that a record may have: the greatest integer that JSON numbers hold
+// exactly.
 const maxKey = 1<<53 - 1
 
 // looked returns up to which id a batch has looked, whose count records end with the id

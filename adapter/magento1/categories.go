@@ -82,7 +82,7 @@ func (c *categoryReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adap
 	return c.checked(b.aggregates), last, nil
 }
 
-// checked completes the values of categories and leaves out those that are not in the tree.
+// checked completes the values of categories and leaves out categories that are not in the tree.
 func (c *categoryReader) checked(all []adapter.Aggregate) (good []adapter.Aggregate) {
 	for _, a := range all {
 		id := keyOf(a.Record)
@@ -98,7 +98,7 @@ func (c *categoryReader) checked(all []adapter.Aggregate) (good []adapter.Aggreg
 		if a.Record.Get("is_active").Empty() {
 			a.Record.Set("is_active", zero())
 		}
-		// The old shop takes is_active from the default scope everywhere.
+		// The legacy store takes is_active from the default scope everywhere.
 		a.Levels = slices.DeleteFunc(a.Levels, func(l adapter.Level) bool {
 			l.Record.Set("is_active", adapter.Value{})
 			return l.Record.Get("name").Kind() == adapter.Absent

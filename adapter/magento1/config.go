@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// The paths of the old configuration that decide what records and settings say.
+// The paths of the legacy store's configuration that affect records and settings.
 const (
 	pathTimezone     = "general/locale/timezone"
 	pathTaxCountry   = "tax/defaults/country"
@@ -36,14 +36,13 @@ func builtIn() map[string]string {
 	}
 }
 
-// ReadsPath reports whether a path of the old configuration decides what records or settings
-// say.
+// ReadsPath reports whether a path of the legacy store's configuration affects records or settings.
 func ReadsPath(path string) bool {
 	_, ok := builtIn()[path]
 	return ok
 }
 
-// A configuration holds the values of the old configuration.
+// A configuration holds the values of the legacy store's configuration.
 type configuration struct{ rows map[configKey]string }
 
 type configKey struct {

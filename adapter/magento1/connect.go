@@ -29,16 +29,16 @@ var (
 	ErrOtherServer = errors.New("another server answers at the address of the legacy database")
 )
 
-// ServerOptions say which database to read, and how.
+// ServerOptions are the database to read, and how to read it.
 type ServerOptions struct {
 	// DSN has the form of the SQL adapter's: "mysql:" and a DSN of go-sql-driver/mysql,
 	// whose parameters tls and allowOldPasswords apply.
 	DSN string
 	// Prefix is the prefix of all table names.
 	Prefix string
-	// Charset is the encoding that the bytes of texts really have if it is not the one that
-	// the tables claim, by a name of the WHATWG Encoding Standard, such as "windows-1252"
-	// or "utf-8". "": what the tables claim.
+	// Charset is the real encoding of the bytes of texts if the tables declare another one, by a
+	// name of the WHATWG Encoding Standard, such as "windows-1252" or "utf-8". "": the declared
+	// encoding.
 	Charset string
 	// OldTLS accepts TLS 1.0 and 1.1 and the ciphers of that time, for a DSN with TLS.
 	OldTLS bool
@@ -48,7 +48,7 @@ type ServerOptions struct {
 	PauseLater bool
 }
 
-// openServer connects to a database. Errors do not contain the DSN, and say which option makes
+// openServer connects to a database. Errors do not contain the DSN, and name the option that makes
 // an old server acceptable.
 func openServer(ctx context.Context, o ServerOptions) (*conn, error) {
 	if !regexp.MustCompile(`^[A-Za-z0-9_]{0,32}$`).MatchString(o.Prefix) {
@@ -118,7 +118,7 @@ func oldCipherSuites() (ids []uint16) {
 	return ids
 }
 
-// explainConnectError returns an error that says how to connect to an old server.
+// explainConnectError adds instructions for connecting to an old server to an error.
 func explainConnectError(err error) error {
 	switch text := err.Error(); {
 	case isFault(err, 1115): // it does not know utf8mb4

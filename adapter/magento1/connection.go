@@ -16,9 +16,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// A conn reads rows of the database of a legacy shop, at the rate that Options ask for. It knows
-// the tables' names and columns and the encoding of their texts. It must not be used
-// concurrently.
+// A conn reads rows of the database of a legacy store, at the rate that Options ask for. It knows
+// the tables' names and columns and the encoding of their texts. It must not be used concurrently.
 type conn struct {
 	Database string      // the name of the database
 	Prefix   string      // of the names of all tables
@@ -28,7 +27,7 @@ type conn struct {
 	rate    int                  // rows per second; 0: no maximum
 	later   bool                 // the caller pauses
 	columns map[string]columnSet // by table name, with the prefix; nil for tables that are missing
-	from    Position             // what snapshots must hold that has not been seen to be visible
+	from    Position             // the position that snapshots must reach and that has not been visible yet
 	rows    int                  // number of rows read since the last pause
 	free    time.Time            // when the next rows may be read, with a rate
 	bytes   int                  // size of the rows read by the last Retry
@@ -144,8 +143,8 @@ func (c *conn) pause(ctx context.Context) error {
 }
 
 var (
-	// deniedTable finds the name of the table in the server's message, and deniedColumn
-	// that of the column.
+	// deniedTable finds the name of the table in the server's message, and deniedColumn the name of
+	// the column.
 	deniedTable  = regexp.MustCompile("(?:for|in) table .*?[`']?([A-Za-z0-9_$]+)[`']?$")
 	deniedColumn = regexp.MustCompile("for column [`']([^`']+)[`']")
 )
@@ -168,7 +167,8 @@ func (c *conn) wrapError(ctx context.Context, err error) error {
 	}
 }
 
-// explainDenied returns an error that says what the user may not read, and what to ask for.
+// explainDenied returns an error that names the table or column which the user may not read, and
+// the right to ask for.
 func (c *conn) explainDenied(message string) error {
 	table, what := "*", "a table that the import needs"
 	if found := deniedTable.FindStringSubmatch(message); found != nil {

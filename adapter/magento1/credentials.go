@@ -10,7 +10,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// Admins yields the administrators by ascending id, with what their REST roles allow. A failure
+// Admins yields the administrators by ascending id, with the rights of their REST roles. A failure
 // ends the sequence with an error.
 func (d *Database) Admins(ctx context.Context) iter.Seq2[adapter.LegacyAdmin, error] {
 	var roles *Roles
@@ -27,8 +27,8 @@ func (d *Database) Admins(ctx context.Context) iter.Seq2[adapter.LegacyAdmin, er
 	}, 0, endless)
 }
 
-// CustomerLimits says, for people, what Customers may do if that is less than the REST interface
-// offers them, and returns "" otherwise.
+// CustomerLimits describes, for people, the rights of Customers if they are less than the REST
+// interface offers them, and returns "" otherwise.
 func (d *Database) CustomerLimits(ctx context.Context) (limits string, err error) {
 	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
 		roles, err := readRoles(ctx, d.conn.conn, tx)
@@ -52,9 +52,8 @@ func (d *Database) Consumers(ctx context.Context) iter.Seq2[adapter.Consumer, er
 	}, 0, endless)
 }
 
-// Tokens yields the OAuth tokens by ascending id, of both types, revoked ones included.
-// ConsumerID, AdminID and CustomerID are ids of the legacy system. A failure ends the
-// sequence with an error.
+// Tokens yields the OAuth tokens by ascending id, of both types, revoked ones included. ConsumerID,
+// AdminID and CustomerID are ids of the legacy store. A failure ends the sequence with an error.
 func (d *Database) Tokens(ctx context.Context) iter.Seq2[adapter.LegacyToken, error] {
 	return readAll[adapter.LegacyToken](ctx, d.conn, &simpleTable[adapter.LegacyToken]{
 		conn: d.conn, table: "oauth_token", later: true, key: "entity_id",

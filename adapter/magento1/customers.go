@@ -27,8 +27,8 @@ func addressTable() flatTable {
 	}
 }
 
-// A customerReader reads customers, without parts. Their password_hash has the form in
-// which the legacy system stores it.
+// A customerReader reads customers, without parts. Their password_hash has the form in which the
+// original stores it.
 type customerReader struct {
 	entityReader
 	genders map[int64]int64  // 1 or 2 by the id of the option

@@ -7,13 +7,13 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// Options say what to read from which database, and how.
+// Options are the records to read, the database to read them from, and how to read it.
 type Options struct {
 	ServerOptions
 	// Schemas describe the records to read.
 	Schemas *adapter.Schemas
-	// Skipped is called for everything in the tables that no record holds, while the
-	// caller iterates over Records. nil: nobody asks.
+	// Skipped is called for everything in the tables that no record holds, while the caller
+	// iterates over Records. It may be nil.
 	Skipped func(Skipped)
 }
 
@@ -41,7 +41,7 @@ func (d *Database) Close() error { return d.conn.Close() }
 // Free returns when the rows that were read so far would have been read at the rate.
 func (d *Database) Free() time.Time { return d.conn.Free() }
 
-// Identity returns what the server says about itself.
+// Identity returns the identity of the server and the end of its binary log.
 func (d *Database) Identity(ctx context.Context) (Identity, error) {
 	return d.conn.Identity(ctx)
 }

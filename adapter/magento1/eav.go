@@ -17,7 +17,7 @@ type entity struct {
 	part   Part
 	code   string // entity_type_code
 	table  string // without the prefix
-	noun   string // what a row belongs to, in reports
+	noun   string // the kind of record that a row belongs to, in reports
 	scoped bool   // it has values of store views
 }
 
@@ -165,7 +165,7 @@ func (s *eavSource) from(w window) string {
 // A value is where an EAV value is stored.
 type value struct {
 	entity, store int64
-	at            int // what want returned for the attribute
+	at            int // the result of want for the attribute
 	attribute     int64
 	table         string // without the prefix
 	column        sql.RawBytes
@@ -266,14 +266,14 @@ func (v *shopViews) isScope(store int64) bool {
 	return ok || store == 0
 }
 
-// An eavBatch is a batch of records with what they have at store views.
+// An eavBatch is a batch of records with their overrides for store views.
 type eavBatch struct {
 	aggregates []adapter.Aggregate
 	index      map[int64]int // by key
 }
 
-// at returns the record that holds the values of an aggregate's record at a scope. It makes
-// the level if there is none.
+// at returns the record that holds the values of an aggregate's record at a scope. It adds the
+// scope's record if there is none.
 func (b *eavBatch) at(i int, store int64) adapter.Record {
 	a := &b.aggregates[i]
 	if store == 0 {
@@ -290,15 +290,15 @@ func (b *eavBatch) at(i int, store int64) adapter.Record {
 	return level
 }
 
-// sortLevels sorts the levels of all aggregates by store view.
+// sortLevels sorts the scopes of all aggregates by store view.
 func (b *eavBatch) sortLevels() {
 	for _, a := range b.aggregates {
 		slices.SortStableFunc(a.Levels, func(x, y adapter.Level) int { return int(x.StoreID - y.StoreID) })
 	}
 }
 
-// setValues sets the values of a batch of records, which are those of a
-// window. views is nil if the entity has no values of store views.
+// setValues sets the values of a batch of records, from the rows of a window. views is nil if the
+// entity has no values of store views.
 func (e *eavReader) setValues(ctx context.Context, tx *sql.Tx, b *eavBatch, views *shopViews, w window) error {
 	return e.read(ctx, tx, w, func(v value) {
 		i, ok := b.index[v.entity]
@@ -322,7 +322,7 @@ type entityReader struct {
 	views  *shopViews // nil if the entity has no values of store views
 }
 
-// prepare finds the columns and attributes: those that clients may set, and more.
+// prepare finds the columns and attributes: the attributes that clients may set, and more.
 func (r *entityReader) prepare(ctx context.Context, tx *sql.Tx, e entity, f flatTable, more ...string) (err error) {
 	schema := r.d.schemas.Of(f.resource)
 	if e.scoped {

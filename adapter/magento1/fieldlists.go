@@ -11,11 +11,12 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A FieldList says which fields of a resource a kind of user may read and write in the old shop.
-// Some of them may be fields that the contract does not have, or does not give to the kind of user.
+// A FieldList lists the fields of a resource that a kind of user may read and write in the legacy
+// store. Some of them may be fields that the contract does not have, or does not give to the kind
+// of user.
 type FieldList struct {
 	Resource adapter.Resource
-	Name     string // of the resource in the old shop
+	Name     string // of the resource in the legacy store
 	Role     string // admin, customer or guest
 	// Read and Write name the fields; nil stands for all.
 	Read, Write []string

@@ -17,8 +17,8 @@ type flatTable struct {
 	table       string // without the prefix
 	keyColumn   string // the column of the record's id
 	ownerColumn string // the column of the owner's id; "" for records without an owner
-	// columnNames are the columns of attributes with other names, and oldNames those that
-	// earlier versions have instead.
+	// columnNames are the columns of attributes with other names, and oldNames their names in
+	// earlier versions.
 	columnNames, oldNames map[string]string
 	// flat: every attribute has a column, at least in later versions, except those elsewhere.
 	flat      bool
@@ -66,7 +66,7 @@ func (d *Database) newTableReader(ctx context.Context, tx *sql.Tx, f flatTable, 
 		}
 		s.attributes, s.columns = append(s.attributes, at), append(s.columns, quoteName(column))
 	}
-	if s.key < 0 { // the statement fails, and its error says which table or column is missing
+	if s.key < 0 { // the statement fails, and its error names the missing table or column
 		s.key, s.attributes, s.columns = 0, []int{0}, []string{quoteName(f.keyColumn)}
 	}
 	return s, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// An Identity says which database this is and how far it has got. Fields that the server
-// does not have, or that the user may not read, are empty.
+// An Identity identifies a database and the end of its binary log. Fields that the server does not
+// have, or that the user may not read, are empty.
 type Identity struct {
 	Server   string // server_uuid of MySQL, server_uid of MariaDB, and server_id otherwise
 	Version  string
@@ -22,7 +22,7 @@ type Identity struct {
 	GTID        string
 }
 
-// Identity returns what the server says about itself.
+// Identity returns the identity of the server and the end of its binary log.
 func (c *conn) Identity(ctx context.Context) (Identity, error) {
 	id := Identity{Database: c.Database, Prefix: c.Prefix}
 	err := c.Retry(ctx, func(tx *sql.Tx) error {

@@ -21,16 +21,16 @@ func roles() map[string]string {
 	return map[string]string{"image": "image_id", "small_image": "small_image_id", "thumbnail": "thumbnail_id"}
 }
 
-// An imageReader reads the images of products: for each product one aggregate with the key
-// of the product, its images as parts, and at store view 0 and at others what the images
-// have there (label, position, exclude) and to which of them the product's roles point.
+// An imageReader reads the images of products: for each product one aggregate with the key of the
+// product, its images as parts, and for store view 0 and others the values of the images (label,
+// position, exclude) and the images that the product's roles point to.
 type imageReader struct {
 	d        *Database
 	products *adapter.Schema
 	images   *adapter.Schema
 	rows     *tableReader
 	roles    *eavReader
-	pointers []int // index in products by what roles.read says
+	pointers []int // index in products by the attribute index of roles.read
 	gallery  int64 // attribute_id of media_gallery
 	views    *shopViews
 }
@@ -162,8 +162,8 @@ func (b *imageBatch) fileOf(column sql.RawBytes) (file string, ok bool) {
 	return file, ok && file != "." && fs.ValidPath(file) && !strings.Contains(file, `\`)
 }
 
-// level returns the record of an image, or with image 0 of the product, at a store view. It
-// makes the level if there is none.
+// level returns the record of an image, or with image 0 of the product, at a store view. It adds
+// the scope's record if there is none.
 func (b *imageBatch) level(i int, image, store int64) adapter.Record {
 	a := &b.aggregates[i]
 	at := imageLevel{keyOf(a.Record), image, store}
@@ -182,8 +182,8 @@ func (b *imageBatch) level(i int, image, store int64) adapter.Record {
 	return r
 }
 
-// setValues sets what images have at store views. A column that is NULL is absent, as it
-// is the default scope's.
+// setValues sets the values of images at store views. A column that is NULL is absent: the default
+// scope's value applies.
 func (b *imageBatch) setValues(ctx context.Context, tx *sql.Tx) error {
 	const table = "catalog_product_entity_media_gallery_value"
 	return b.d.conn.eachIfTable(ctx, tx, table, "SELECT g.entity_id, v.value_id, v.store_id, v.label, v.position, v.disabled FROM "+b.d.conn.Table(table)+" v JOIN "+
@@ -244,7 +244,7 @@ func (b *imageBatch) setPointers(ctx context.Context, tx *sql.Tx) error {
 	})
 }
 
-// sortLevels sorts the levels by store view, the product's before those of its images.
+// sortLevels sorts the scopes by store view, the product's before its images' scopes.
 func (b *imageBatch) sortLevels() {
 	order := func(l adapter.Level) int64 {
 		if l.Record.Schema == b.products {

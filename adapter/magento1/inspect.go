@@ -25,13 +25,13 @@ func keyTables() map[string]adapter.Resource {
 	}
 }
 
-// NextKeys returns the greatest key that the tables have given so far to records of each
-// resource, those of parts included: AUTO_INCREMENT less one, so that the keys of deleted
-// records count. Resources whose tables do not exist, or gave no key yet, are absent.
+// NextKeys returns the greatest key that the tables have assigned so far to records of each
+// resource, including parts: AUTO_INCREMENT less one, so that the keys of deleted records count.
+// Resources whose tables do not exist, or have assigned no key yet, are absent.
 func (d *Database) NextKeys(ctx context.Context) (map[adapter.Resource]adapter.Key, error) {
 	keys := map[adapter.Resource]adapter.Key{}
 	err := d.conn.retry(ctx, func(tx *sql.Tx) error {
-		// MySQL 8 would otherwise tell what it knew up to a day ago; others have no such
+		// MySQL 8 would otherwise return statistics up to a day old; other servers have no such
 		// variable.
 		var unknown *mysql.MySQLError
 		if _, err := tx.ExecContext(ctx, "SET SESSION information_schema_stats_expiry = 0"); err != nil && !errors.As(err, &unknown) {
@@ -134,8 +134,8 @@ func (d *Database) sampleEncoded(ctx context.Context, tx *sql.Tx, e entity, a ea
 	return err
 }
 
-// isEncodedTwice reports whether a text, taken as bytes of what MySQL calls latin1, is
-// UTF-8 with characters outside of ASCII.
+// isEncodedTwice reports whether a text, encoded in MySQL's latin1, is UTF-8 with characters
+// outside of ASCII.
 func isEncodedTwice(s string) bool {
 	bytes, err := charmap.Windows1252.NewEncoder().String(s)
 	return err == nil && len(bytes) < len(s) && utf8.ValidString(bytes)

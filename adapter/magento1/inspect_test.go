@@ -211,8 +211,8 @@ func TestCharset(t *testing.T) {
 	}
 }
 
-// TestMissingRight checks that an error says what may not be read, and which right to ask
-// for.
+// TestMissingRight checks that an error names the table or column that the user may not read, and
+// the right to ask for.
 func TestMissingRight(t *testing.T) {
 	dsn, raw := magento1test.NewShop(t, magento1test.Demo, "")
 	config, err := mysql.ParseDSN(strings.TrimPrefix(dsn, "mysql:"))

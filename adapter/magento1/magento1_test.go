@@ -15,8 +15,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 )
 
-// schemas returns schemas with added attributes: two that the legacy shop has, and one that
-// it does not have.
+// schemas returns schemas with added attributes: two that the legacy store has, and one that it
+// does not have.
 func schemas(t *testing.T) *adapter.Schemas {
 	t.Helper()
 	added := func(name string, kind adapter.Kind) adapter.AddedAttribute {
@@ -40,7 +40,7 @@ func open(t testing.TB, o magento1.Options) *magento1.Database {
 	return d
 }
 
-// openShop creates a legacy shop and opens it.
+// openShop creates a legacy store and opens it.
 func openShop(t *testing.T, prefix string) (*magento1.Database, *sql.DB) {
 	t.Helper()
 	dsn, raw := magento1test.New(t, prefix)

@@ -102,11 +102,11 @@ func (s *tableReader) skipOrphan(key, order int64) {
 	s.conn.skip(s.part, s.table, fmt.Sprintf("%s %d, order %d", s.keyColumn, key, order), ReasonNoRecord)
 }
 
-// unknownTime is what stands for the times of a record of which the old shop has none, so
-// that an import is the same each time.
+// unknownTime replaces the times of a record that has none in the legacy store, so that an import
+// is the same each time.
 const unknownTime = "1970-01-01 00:00:00"
 
-// completeTimes sets created_at and updated_at where the old shop has none, which is the case
+// completeTimes sets created_at and updated_at where the legacy store has none, which is the case
 // for dates of zeros: to the other one, or to unknownTime.
 func (s *tableReader) completeTimes(noun string, r adapter.Record) {
 	if r.Get("created_at").Empty() && r.Get("updated_at").Empty() {

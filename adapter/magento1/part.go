@@ -62,12 +62,11 @@ func (p Part) Resources() []adapter.Resource {
 	}
 }
 
-// Records yields all records of a part by ascending key; those of [Websites] and
-// [Directory], which have two resources, by resource and then by key. A failure ends the
-// sequence with an error. The Database can be used for nothing else while the caller
-// iterates.
+// Records yields all records of a part by ascending key; records of [Websites] and [Directory],
+// which have two resources, by resource and then by key. A failure ends the sequence with an error.
+// The Database can be used for nothing else while the caller iterates.
 //
-// What is in the tables and cannot be in the records is reported to [Options].Skipped.
+// Rows and values in the tables that the records cannot hold are reported to [Options].Skipped.
 func (d *Database) Records(ctx context.Context, p Part) iter.Seq2[adapter.Aggregate, error] {
 	return d.RecordsAfter(ctx, p, -1)
 }
@@ -79,8 +78,8 @@ func (d *Database) RecordsAfter(ctx context.Context, p Part, after adapter.Key) 
 	return d.RecordsBetween(ctx, p, after, endless)
 }
 
-// RecordsBetween is RecordsAfter for the records whose keys are at most through. What is
-// skipped is of keys in (after, through], too.
+// RecordsBetween is RecordsAfter for the records whose keys are at most through. Skipped rows have
+// keys in (after, through], too.
 func (d *Database) RecordsBetween(ctx context.Context, p Part, after, through adapter.Key) iter.Seq2[adapter.Aggregate, error] {
 	if read, ok := d.wholeReaders()[p]; ok {
 		return readAll[adapter.Aggregate](ctx, d.conn, read, -1, endless)

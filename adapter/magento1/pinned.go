@@ -12,13 +12,13 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// serverStatements returns the statements that ask a server what tells it from others. The first one
-// that it accepts counts.
+// serverStatements returns the statements that ask a server for its identity. The first one that it
+// accepts counts.
 func serverStatements() []string {
 	return []string{"SELECT @@server_uuid", "SELECT @@server_uid", "SELECT @@server_id"}
 }
 
-// A pinnedConnector connects to one server only: that of the first connection.
+// A pinnedConnector connects to one server only: the server of the first connection.
 type pinnedConnector struct {
 	driver.Connector
 	mu     sync.Mutex
@@ -42,7 +42,7 @@ func (c *pinnedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// accept reports whether a server is that of the first connection.
+// accept reports whether a server is the server of the first connection.
 func (c *pinnedConnector) accept(server string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +50,7 @@ func (c *pinnedConnector) accept(server string) bool {
 	return c.server == server
 }
 
-// identify returns what tells the server of a connection from others.
+// identify returns the identity of a connection's server.
 func identify(ctx context.Context, conn driver.Conn) (server string, err error) {
 	for _, statement := range serverStatements() {
 		server, err = firstValue(ctx, conn.(driver.QueryerContext), statement)

@@ -36,7 +36,7 @@ var (
 	serverText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\x20-\x7e]{0,200}$`) })
 )
 
-// String returns p as a text for [ParsePosition]. That of the zero Position is "".
+// String returns p as a text for [ParsePosition]: "" for the zero Position.
 func (p Position) String() string {
 	if p == (Position{}) {
 		return ""
@@ -83,8 +83,8 @@ func splitLogFile(file string) (name string, number uint64, err error) {
 }
 
 const (
-	// maxInvisible bounds how long reads wait for what the log has to become visible, and
-	// firstPause and maxPause the time between two looks.
+	// maxInvisible bounds how long reads wait until the logged changes are visible, and firstPause
+	// and maxPause the time between two checks.
 	maxInvisible         = time.Minute
 	firstPause, maxPause = time.Millisecond, 100 * time.Millisecond
 )
@@ -99,7 +99,7 @@ var errInvisible = fmt.Errorf("what the legacy database has in its binary log ha
 // fail if it takes longer than a minute.
 func (c *conn) ReadFrom(p Position) { c.from = p }
 
-// awaitPosition waits until a snapshot holds what ReadFrom asks for. Later ones then hold it,
+// awaitPosition waits until a snapshot reaches the position of ReadFrom. Later snapshots reach it,
 // too.
 func (c *conn) awaitPosition(ctx context.Context) error {
 	if c.from == (Position{}) {

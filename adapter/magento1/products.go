@@ -18,10 +18,9 @@ func productTable() flatTable {
 // allGroups is the customer group of prices for all groups.
 const allGroups = 32000
 
-// A productReader reads products of all types with their assignments to websites and
-// categories, and with what they have at store views: the values stored there, the number
-// of reviews where it differs from the default scope's, and the stock status of the
-// store view's website.
+// A productReader reads products of all types with their assignments to websites and categories,
+// and with their overrides for store views: the values stored there, the number of reviews where it
+// differs from the default scope's number, and the stock status of the store view's website.
 type productReader struct {
 	entityReader
 	tree *categoryTree

@@ -166,7 +166,7 @@ func checkPrices(t *testing.T, products map[int64]adapter.Aggregate) {
 	}
 }
 
-// TestImages reads the images with what they have at store views.
+// TestImages reads the images with their overrides for store views.
 func TestImages(t *testing.T) {
 	s := openRich(t, magento1.Options{},
 		"INSERT INTO catalog_product_entity_media_gallery VALUES (10, 90, 46, NULL), (11, 90, 46, '/../../etc/passwd'), (12, 90, 900, '/a.png'), (13, 97, 46, '/b.png')",

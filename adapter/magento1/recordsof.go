@@ -15,9 +15,9 @@ const MaxKeys = maxBatch
 
 var errKeys = errors.New("too many keys at a time")
 
-// RecordsOf returns the records of a part that have some keys, at most [MaxKeys], as they are
-// in one snapshot: by ascending key, and without those that do not exist. Of parts that
-// RecordsAfter always reads as a whole it returns all.
+// RecordsOf returns the records of a part that have some keys, at most [MaxKeys], as they are in
+// one snapshot: by ascending key, and without keys that do not exist. Of a part that RecordsAfter
+// always reads as a whole it returns all records.
 func (d *Database) RecordsOf(ctx context.Context, p Part, keys ...adapter.Key) (records []adapter.Aggregate, err error) {
 	ids, err := idsOf(keys)
 	if err != nil {
@@ -79,7 +79,8 @@ func idsOf(keys []adapter.Key) ([]int64, error) {
 // KeysOf returns the keys of the records of a part that the shop changes together with
 // records of another one, without a trace in their own rows: the stock items of products and
 // the products of stock items, the addresses of customers, one of which may have become the
-// default address, the customers of addresses, and the products of orders. It returns nil for other parts. keys are at most [MaxKeys].
+// default address, the customers of addresses, and the products of orders. It returns nil for
+// other parts. keys are at most [MaxKeys].
 func (d *Database) KeysOf(ctx context.Context, p, of Part, keys ...adapter.Key) (found []adapter.Key, err error) {
 	source, ok := map[[2]Part][3]string{
 		{Stock, Products}:      {"cataloginventory_stock_item", "item_id", "product_id"},

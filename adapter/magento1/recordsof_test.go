@@ -85,7 +85,7 @@ func TestKeysOf(t *testing.T) {
 	}
 }
 
-// TestChangedSince asks for what has changed since a time.
+// TestChangedSince asks for the records that have changed since a time.
 func TestChangedSince(t *testing.T) {
 	s := openRich(t, magento1.Options{}, "UPDATE catalog_product_entity SET updated_at = '2019-01-01 00:00:00'",
 		"UPDATE catalog_product_entity SET updated_at = '2020-05-06 07:08:09' WHERE entity_id IN (2, 40)", "UPDATE catalog_product_entity SET updated_at = NULL WHERE entity_id = 3")

@@ -17,7 +17,7 @@ const guestRole, customerRole = 1, 2
 // privilege of one that names none, and so allows all calls of its resource.
 const everyResource, everyPrivilege = "all", "every call"
 
-// maxListed bounds what is listed of the rules of one role, for people.
+// maxListed bounds the number of rules of one role that are listed for people.
 const maxListed = 12
 
 // guestPrivileges returns the calls that the REST interface offers to Guests.
@@ -38,11 +38,11 @@ func customerPrivileges() map[string][]string {
 type Roles struct {
 	byID    map[int64]*role
 	ofAdmin map[int64]int64 // the id of the role, by administrator
-	// absent: the shop's version has no REST interface, so that nobody has a token of it.
+	// absent: the shop's version has no REST interface, so that no user has a token of it.
 	absent bool
 }
 
-// A role says which calls of the REST interface a kind of user may make.
+// A role lists the calls of the REST interface that a kind of user may make.
 type role struct {
 	id   int64
 	name string
@@ -175,8 +175,8 @@ func (r *role) describe() string {
 // plainRule matches rules that can be shown as they are.
 var plainRule = regexp.MustCompile(`^[a-z0-9_, ]{1,128}$`)
 
-// Limited returns the roles that do not allow every call that their kind of user can make, with
-// what to know of them, for people, by ascending id.
+// Limited returns the roles that do not allow every call that their kind of user can make, with a
+// description for people, by ascending id.
 func (roles *Roles) Limited() (limited []limitedRole) {
 	for _, id := range slices.Sorted(maps.Keys(roles.byID)) {
 		its := roles.byID[id]
@@ -192,6 +192,6 @@ func (roles *Roles) Limited() (limited []limitedRole) {
 // A limitedRole is a role that does not allow everything.
 type limitedRole struct {
 	ID       int64
-	Allows   string // what it allows, for people
-	OfAdmins bool   // it is neither that of Guests nor that of Customers
+	Allows   string // the allowed calls, for people
+	OfAdmins bool   // it is neither the role of Guests nor the role of Customers
 }

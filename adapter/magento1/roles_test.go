@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// TestAdminLimits reads roles with what no role should have. What is said of them is one line that
-// can be shown.
+// TestAdminLimits reads roles with rules that no role should have. Their description is one
+// printable line.
 func TestAdminLimits(t *testing.T) {
 	d, raw := openShopOf(t, magento1test.Rich)
 	magento1test.Break(t, raw,

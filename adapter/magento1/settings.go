@@ -11,21 +11,22 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// A Setting is what the old shop's configuration says about one of Portico's settings.
+// A Setting is the value of one of Portico's settings according to the legacy store's
+// configuration.
 type Setting struct {
-	// Name is the name of Portico's setting, such as "store.timezone", or that of a table,
-	// "attributes" or "fields", for one entry of it. "" stands for something that Portico
-	// has no setting for: Warning says what it is.
+	// Name is the name of Portico's setting, such as "store.timezone", or for one entry of a table
+	// the name of the table, "attributes" or "fields". "" stands for something that Portico has no
+	// setting for: Warning describes it.
 	Name string
-	// Value is the value as Portico's configuration file has it: an entry of a table in
-	// YAML, as {resource: products, name: size, kind: integer}. It is "" if the old shop
-	// does not say, and for an entry of "fields", which Fields describes.
+	// Value is the value in the form of Portico's configuration file: an entry of a table in YAML,
+	// as {resource: products, name: size, kind: integer}. It is "" if the legacy store does not
+	// have one, and for an entry of "fields", which Fields describes.
 	Value string
 	// From is where it was found: "core_config_data default 0 general/locale/timezone",
 	// "eav_attribute 134", or "built-in default of …".
 	From string
-	// Warning says what the new shop does not do like the old one, or what to check; "" if
-	// there is nothing to say.
+	// Warning describes a difference between Portico and the legacy store, or something to check;
+	// "" if there is none.
 	Warning string
 	// Attribute is the attribute that an entry of "attributes" adds; nil otherwise.
 	Attribute *Attribute
@@ -33,7 +34,7 @@ type Setting struct {
 	Fields *FieldList
 }
 
-// An Attribute is an attribute that the old shop has besides those of the contract.
+// An Attribute is an attribute that the legacy store has in addition to the contract's attributes.
 type Attribute struct {
 	adapter.AddedAttribute
 	Roles []string // roles that read it: admin, customer, guest
@@ -42,9 +43,9 @@ type Attribute struct {
 // A settingsReader reads settings, each method some of them.
 type settingsReader struct{ conn *connection }
 
-// Settings returns Portico's settings as the old shop's configuration says they should be,
-// in the order of Portico's configuration file. Options.Schemas need not have the
-// attributes that it finds: call it first, and read the records with the attributes added.
+// Settings returns Portico's settings with the values of the legacy store's configuration, in the
+// order of Portico's configuration file. Options.Schemas need not have the attributes that it
+// finds: call it first, and read the records with the attributes added.
 func (d *Database) Settings(ctx context.Context) (all []Setting, err error) {
 	r := settingsReader{d.conn}
 	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
@@ -107,7 +108,7 @@ func (d settingsReader) configured(ctx context.Context, tx *sql.Tx) (all []Setti
 	return all, err
 }
 
-// sets returns the settings that are lists of what the tables hold.
+// sets returns the settings that list values of the tables.
 func (d settingsReader) sets(ctx context.Context, tx *sql.Tx) ([]Setting, error) {
 	column := func(text string) (values []string, err error) {
 		err = d.conn.Each(ctx, tx, text, func(r row) error {
@@ -140,7 +141,7 @@ func (d settingsReader) sets(ctx context.Context, tx *sql.Tx) ([]Setting, error)
 	}, nil
 }
 
-// differences warns of settings of the old shop that Portico has none for.
+// differences warns of settings of the legacy store that Portico does not have.
 func (d settingsReader) differences(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
 	config, err := readConfiguration(ctx, d.conn, tx)
 	for _, w := range []struct{ path, expected, warning string }{

@@ -71,7 +71,8 @@ func (w wholeParts) list(ctx context.Context, tx *sql.Tx, p Part, r adapter.Reso
 	return all, err
 }
 
-// isKey reports whether a record may have a key: a group of customers may have 0, that of guests.
+// isKey reports whether a record may have a key: a group of customers may have 0, the group of
+// guests.
 func isKey(r adapter.Resource, key int64) bool {
 	return 0 < key && key <= maxKey || key == 0 && r == adapter.CustomerGroups
 }
@@ -88,7 +89,7 @@ func (w wholeParts) websites(ctx context.Context, tx *sql.Tx) ([]adapter.Record,
 		}
 		return adapter.TextValue(s)
 	}
-	// The default store view is that of the default group, if it is the website's.
+	// The default store view is the default group's, if the group belongs to the website.
 	websites, err := w.list(ctx, tx, Websites, adapter.Websites, "core_website",
 		[]string{"website_id = w.website_id", "code = w.code", "name = w.name", "is_default = IF(w.is_default = 1, 1, 0)", "default_store_id = s.store_id"},
 		w.conn.Table("core_website")+" w LEFT JOIN "+w.conn.Table("core_store_group")+" g ON g.group_id = w.default_group_id AND g.website_id = w.website_id LEFT JOIN "+

@@ -11,8 +11,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 )
 
-// shopSchemas returns schemas with the attributes that the shop Rich has besides those of
-// the contract, except care.
+// shopSchemas returns schemas with the attributes that the shop Rich has in addition to the
+// contract's attributes, except care.
 func shopSchemas(t testing.TB) *adapter.Schemas {
 	t.Helper()
 	all, err := adapter.NewSchemas().With(
@@ -46,7 +46,7 @@ func completeProducts(s *adapter.Schema) {
 	*s = *adapter.NewSchema(s.Resource, s.Key, attributes).FilteredBy(s.Filters...).WithDistinctNulls()
 }
 
-// A shop is a legacy shop that is open, with what reading it has skipped.
+// A shop is an open legacy store with the rows and values that its reader has skipped.
 type shop struct {
 	*magento1.Database
 	skipped []magento1.Skipped
@@ -64,8 +64,8 @@ func openRich(t testing.TB, options magento1.Options, changes ...string) *shop {
 	return s
 }
 
-// read returns the aggregates of a part by key; those of parts with two resources by the
-// key of the one.
+// read returns the aggregates of a part by key; for parts with two resources, the aggregates of
+// resource r.
 func (s *shop) read(t testing.TB, p magento1.Part, r adapter.Resource) map[int64]adapter.Aggregate {
 	t.Helper()
 	all := map[int64]adapter.Aggregate{}
@@ -86,8 +86,8 @@ func (s *shop) read(t testing.TB, p magento1.Part, r adapter.Resource) map[int64
 	return all
 }
 
-// some returns the values of a record with the given names: "absent" for those that it does
-// not have.
+// some returns the values of a record with the given names: "absent" for names that it does not
+// have.
 func some(r adapter.Record, names ...string) map[string]any {
 	all, got := valuesOf(r), map[string]any{}
 	for _, name := range names {
@@ -118,8 +118,8 @@ func compare(t *testing.T, want values, r adapter.Record) {
 	}
 }
 
-// level returns what a record has at a store view: of the aggregate's own record with
-// part 0, else of a part.
+// level returns a record's overrides for a store view: the overrides of the aggregate's own record
+// with part 0, else of a part.
 func level(a adapter.Aggregate, store, part int64) adapter.Record {
 	for _, l := range a.Levels {
 		own := l.Record.Schema.Resource == a.Record.Schema.Resource
@@ -174,7 +174,7 @@ func TestShop(t *testing.T) {
 		magento1.Skipped{Part: magento1.Taxes, Table: "tax_calculation", Key: "tax_calculation_id 8", Reason: magento1.ReasonNoRecord})
 }
 
-// mustHaveSkipped checks what was skipped, in any order and any number of times.
+// mustHaveSkipped checks the skipped rows and values, in any order and any number of times.
 func (s *shop) mustHaveSkipped(t *testing.T, want ...magento1.Skipped) {
 	t.Helper()
 	for _, w := range want {
@@ -189,7 +189,8 @@ func (s *shop) mustHaveSkipped(t *testing.T, want ...magento1.Skipped) {
 	}
 }
 
-// TestCategories reads the tree with names of store views, and leaves out what is not in it.
+// TestCategories reads the tree with names of store views, and leaves out categories that are not
+// in it.
 func TestCategories(t *testing.T) {
 	s := openRich(t, magento1.Options{},
 		"UPDATE catalog_category_entity SET parent_id = 15 WHERE entity_id = 11", // 11 > 15 > 11

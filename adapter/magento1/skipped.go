@@ -26,7 +26,7 @@ const (
 	ReasonNoTable     = "its values are in a table that does not exist"
 	// ReasonNoSetting is given once for each attribute: see [Database.Settings].
 	ReasonNoSetting = "the store's configuration does not have the attribute"
-	// ReasonVersion is given once for each table, or column, that the old shop does not have.
+	// ReasonVersion is given once for each table, or column, that the legacy store does not have.
 	ReasonVersion  = "the old shop's version does not have it"
 	ReasonKey      = "its id is not positive, or too great"
 	ReasonTree     = "its parents do not lead to a root category"
@@ -38,15 +38,16 @@ const (
 	ReasonStock    = "it is not of the first stock"
 )
 
-// A connection is one to the server that also keeps what is skipped until the batch has been read in which it is.
+// A connection is a connection to the server that also buffers the skipped rows and values of a
+// batch until the whole batch has been read.
 type connection struct {
 	*conn
 	skipped func(Skipped)
-	pending []Skipped // what this batch has skipped
+	pending []Skipped // skipped rows and values of this batch
 	once    map[Skipped]bool
 }
 
-// retry is [conn.Retry]. What a transaction has skipped that fails does not count.
+// retry is [conn.Retry]. It drops the skipped rows and values of a failed transaction.
 func (c *connection) retry(ctx context.Context, f func(*sql.Tx) error) error {
 	return c.Retry(ctx, func(tx *sql.Tx) error {
 		c.pending = c.pending[:0]
@@ -77,7 +78,7 @@ func (c *connection) skip(p Part, table, key, reason string) {
 	c.pending = append(c.pending, Skipped{Part: p, Table: table, Key: key, Reason: reason})
 }
 
-// missing notes that the old shop does not have a column of a table, or with "" the table.
+// missing notes that the legacy store does not have a column of a table, or with "" the table.
 func (c *connection) missing(table, column string) {
 	if column != "" {
 		column = "column " + column
@@ -85,7 +86,7 @@ func (c *connection) missing(table, column string) {
 	c.skip("", table, column, ReasonVersion)
 }
 
-// report tells the caller what was skipped in a batch that was read.
+// report passes the skipped rows and values of a batch to the caller's function.
 func (c *connection) report() {
 	for _, s := range c.pending {
 		if s.Reason == ReasonNoSetting || s.Reason == ReasonVersion {

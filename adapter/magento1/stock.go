@@ -8,7 +8,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// defaultStock is the stock of the contract. Old shops have one.
+// defaultStock is the stock of the contract. Legacy stores have one.
 const defaultStock = 1
 
 // A stockReader reads stock items.

@@ -65,8 +65,8 @@ func present(r adapter.Record) (names []string) {
 	return names
 }
 
-// differing returns those attributes that are selected by their places in the schema, and of which a document has
-// another value than a base.
+// differing returns the attributes whose values differ between a document and a base. selected
+// chooses the attributes to compare by their positions in the schema.
 func differing(base, document adapter.Record, selected func(at int) bool) (names []string) {
 	for i, v := range document.Values {
 		if v.Kind() != adapter.Absent && selected(i) && !same(v, base.Values[i]) {

@@ -34,8 +34,8 @@ const (
 	// UnreadableDocument: a document of the backend does not have the form that the mapping
 	// file expects.
 	UnreadableDocument Kind = "unreadable"
-	// LeftOut: a value of a document is not taken over, because it does not fit its attribute or the local
-	// replica refuses it.
+	// LeftOut: a value of a document is not applied, because it does not fit its attribute or the
+	// local replica refuses it.
 	LeftOut Kind = "left_out"
 	// IncompleteList: the backend lists a record twice, or its total differs from the number of
 	// listed records, so that other records may be missing.

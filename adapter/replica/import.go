@@ -81,10 +81,11 @@ func (rc *reconciler) bindByLegacyID(ctx context.Context, root *resourcePlan, do
 	return err
 }
 
-// importDocument imports a root that only the backend has, with its parts, under a legacy id, or under the next
-// one for key 0. It returns the legacy id, 0 for a record that the local replica refuses. A value that the replica
-// refuses does not keep the record away: it is imported with the values that it needs, and complete is false. Its
-// mapping has no version then, so that reconciling it takes over the other values, and names those that are refused.
+// importDocument imports a root that only the backend has, with its parts, under a legacy id, or
+// under the next one for key 0. It returns the legacy id, 0 for a record that the local replica
+// refuses. If the replica refuses a value, the record is still imported, with the values that it
+// needs, and complete is false. Its mapping then has no version, so that reconciling the record
+// applies the other values and reports the refused ones.
 func (rc *reconciler) importDocument(ctx context.Context, root *resourcePlan, key adapter.Key, doc Document, item Item, parts map[adapter.Resource][]Item) (imported adapter.Key, complete bool, err error) {
 	rc.refusals.LeftOut(root.Resource, doc.ID, item.LeftOut)
 	parts = maps.Clone(parts)
@@ -115,7 +116,7 @@ func (rc *reconciler) importDocument(ctx context.Context, root *resourcePlan, ke
 	return imported, false, err
 }
 
-// storeDocument stores a root and those of its parts that are imported. It returns the legacy id of the root.
+// storeDocument stores a root with its imported parts. It returns the legacy id of the root.
 func (rc *reconciler) storeDocument(ctx context.Context, root *resourcePlan, key adapter.Key, doc Document, item Item, parts map[adapter.Resource][]Item) (adapter.Key, error) {
 	mapping, err := withBase(idmap.Mapping{Resource: root.Resource, Key: key, BackendID: doc.ID, Version: doc.Version}, base{Item: item.Record, Parts: parts, Unresolved: item.Unresolved})
 	if err != nil {

@@ -90,8 +90,8 @@ func (plan *resourcePlan) importedPart(item Item, rootKey adapter.Key) ImportedR
 	return ImportedRecord{Mapping: partMapping(plan, item.Key, item.ID, rootKey), Record: plan.importedRecord(item)}
 }
 
-// withNeededValues returns an item without those values that a record can do without and that merging can store in
-// it afterwards.
+// withNeededValues returns an item without its optional values, if merging can store them in the
+// record later.
 func (plan *resourcePlan) withNeededValues(item Item) Item {
 	item.Record = item.Record.Clone()
 	for i := range item.Record.Values {

@@ -18,7 +18,7 @@ type Lacking []string
 // Error names the values.
 func (l Lacking) Error() string { return "lacks values of " + strings.Join(l, ", ") }
 
-// Import reports a record that cannot be imported; id is that of the backend.
+// Import reports a record that cannot be imported; id is the backend's.
 func (r reporter) Import(resource adapter.Resource, id string, err error) {
 	r.Metrics.Refused.Count(resource)
 	message := "a record of the backend cannot be imported: " + err.Error()
@@ -42,7 +42,7 @@ func (r reporter) LeftOut(resource adapter.Resource, id string, reasons []string
 	}
 }
 
-// Value reports a value of a known record, whose legacy id is key, that cannot be taken over.
+// Value reports a value that cannot be applied to a known record, whose legacy id is key.
 func (r reporter) Value(resource adapter.Resource, key adapter.Key, attribute string, err error) {
 	r.Metrics.Refused.Count(resource)
 	r.Log.Warn("a value of the backend cannot be taken over: change it at the backend", "resource", resource, "id", key, "attribute", attribute, "kind", adapter.KindOf(err).String())

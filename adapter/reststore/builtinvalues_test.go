@@ -14,8 +14,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
-// builtIn serves a built-in mapping from answers by what a request's path and body contain, the first that matches,
-// and returns the bodies that are sent.
+// builtIn serves a built-in mapping with the first answer whose key occurs in the method, path and
+// body of a request. It returns the requests sent.
 func builtIn(t *testing.T, name string, answers ...[2]string) (*Backend, *[]string) {
 	t.Helper()
 	content, _ := Mapping(name)
@@ -45,8 +45,8 @@ func permutations(elements ...string) (lists []string) {
 	return append(lists, "["+strings.Join(elements, ", ")+"]")
 }
 
-// TestEqualPrices checks that of several prices that apply equally the lowest counts, and of several variants the
-// first, in whatever order the backend returns them.
+// TestEqualPrices checks that the lowest of several prices counts if they apply equally, and the
+// first of several variants, regardless of the order in which the backend returns them.
 func TestEqualPrices(t *testing.T) {
 	group := `"rules": {"customer.groups.id": "g-one"}`
 	medusaPrices := permutations(

@@ -53,7 +53,8 @@ func (r *resource) toRecord(object map[string]any, schema *adapter.Schema, prefi
 	return record, unknown, nil
 }
 
-// toValue converts what expression e returned to a value of attribute a. Decimals are rounded to four places.
+// toValue converts the result of expression e to a value of attribute a. Decimals are rounded to
+// four places.
 func (r *resource) toValue(v any, a *adapter.Attribute, prefix string, e *expression, keys *documentReader) (adapter.Value, error) {
 	if v == nil {
 		return adapter.NullValue(), nil

@@ -51,7 +51,8 @@ func TestFunctions(t *testing.T) {
 		{"decimal", `"19.99995"`, `"20.0000"`},
 		{"decimal", `12345678901234567890.12345`, `"12345678901234567890.1235"`},
 		{"decimal", `1E2`, `"100.0000"`},
-		// What is no number is returned unchanged, and left out when it is converted to a value.
+		// A value that is no number is returned unchanged, and left out when it is converted to a
+		// value.
 		{"decimal", `1e999999999`, `1e999999999`},
 		{"decimal", `"1e65"`, `"1e65"`},
 		{"decimal", `"1e-9223372036854775808"`, `"1e-9223372036854775808"`},

@@ -81,11 +81,11 @@ type oddCase struct {
 	name      string
 	members   jsonObject
 	attribute string // of products, or of stock_items after a point
-	want      string // what is stored where it fits; "" if it fits nowhere
+	want      string // the value stored by engines that it fits; "" if it fits none
 }
 
 func oddCases() []oddCase {
-	text := make([]byte, 9000) // that no index compresses to what it can hold
+	text := make([]byte, 9000) // that no index can compress to a size that it can hold
 	for i := range text {
 		text[i] = "abcdefghijklmnopqrstuvwxyz0123456789"[rand.IntN(36)] //nolint:gosec // no secret
 	}
@@ -159,7 +159,7 @@ func TestValuesThatDoNotFit(t *testing.T) {
 	}
 }
 
-// leftOutOf returns what a check says is left out, by the id of the document.
+// leftOutOf returns the values that a check reports as left out, by the id of the document.
 func leftOutOf(t *testing.T, a *replica.Adapter) map[string]string {
 	t.Helper()
 	leftOut := map[string]string{}
@@ -178,8 +178,9 @@ func leftOutOf(t *testing.T, a *replica.Adapter) map[string]string {
 	return leftOut
 }
 
-// checkOdd checks that a product is listed, and has the value or that is named as left out. kept has the values that
-// all documents have now; nil for those of the cases.
+// checkOdd checks that a product is listed, and that it has the value or a report names the value
+// as left out. kept has the values that all documents have now; nil: they have the values of the
+// cases.
 func checkOdd(t *testing.T, a *replica.Adapter, sku string, c oddCase, leftOut string, kept map[string]string) {
 	t.Helper()
 	query := adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "sku", Op: adapter.Eq, Operands: []string{sku}}}}}}

@@ -290,7 +290,7 @@ func (s *medusaShop) testNewInPortico() {
 	s.update(adapter.ProductImages, front, attrs{"position": 0})
 	p = s.product(product)
 	ending(p, "images.0.url", "-front.png")
-	s.checkDocument(p, map[string]string{"images.1.id": second}) // with what belongs to the image
+	s.checkDocument(p, map[string]string{"images.1.id": second}) // with the other values of the image
 	s.remove(adapter.ProductImages, front)
 	if p = s.product(product); len(p["images"].([]any)) != 1 {
 		s.Errorf("images: %v", p["images"])

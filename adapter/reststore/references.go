@@ -69,14 +69,15 @@ func (c *keyCache) get(r adapter.Resource, id string) adapter.Key {
 	return c.known[r][id]
 }
 
-// A documentReader collects what reading one document finds besides its values.
+// A documentReader collects the unresolved references and the left-out values of one document while
+// it is read.
 type documentReader struct {
 	*keyCache                                // the legacy ids that the document refers to
 	unresolved map[adapter.Resource][]string // backend ids without legacy ids
 	leftOut    []string                      // see replica.Item
 }
 
-// leaveOut notes that what e has returned for a resource is left out.
+// leaveOut notes that a result of e for a resource is left out.
 func (d *documentReader) leaveOut(e *expression, r *resource, what string, err error) {
 	d.leftOut = append(d.leftOut, fmt.Sprintf("%s: %s of %s %v", e.at, what, r.name, err))
 }

@@ -19,7 +19,7 @@ type Trial struct {
 	// Lacking names the attributes without a value that the import of the record and its parts
 	// requires, such as "stock_items.min_qty".
 	Lacking []string `json:"lacking,omitempty"`
-	// LeftOut says which values do not fit their attributes, and why.
+	// LeftOut lists the values that do not fit their attributes, with the reasons.
 	LeftOut []string `json:"left_out,omitempty"`
 }
 

@@ -92,8 +92,8 @@ func (w records) unsupported(op string) error {
 	return &adapter.Error{Kind: adapter.Unsupported, Op: op + " " + string(w.schema.Resource)}
 }
 
-// errRefused stands for the error of a caller's function in a transaction, so that the
-// database does not take what that error wraps for a reason of its own to run f again.
+// errRefused stands for the error of a caller's function in a transaction, so that the database
+// does not mistake the wrapped error for its own reason to run f again.
 var errRefused = errors.New("refused by the caller")
 
 // write runs f in a transaction. It returns errors of the caller's functions unchanged, and

@@ -108,7 +108,7 @@ func TestBucket(t *testing.T) {
 				t.Errorf("restored to the %s: %q, %v", where, got, err)
 			}
 		}
-		// A trial must not write to the bucket of the shop, nor remove what it does not know there.
+		// A trial must not write to the bucket of the store, nor remove unknown objects from it.
 		wrong := bucket
 		wrong.Media = store
 		trial := sqlstore.OpenWith(t, wrong)

@@ -26,15 +26,16 @@ func (db *DB) EraseCustomer(ctx context.Context, o ErasureOptions, note func(*Er
 	return erase(ctx, db.records.DB, o)
 }
 
-// UnendedErasure returns the note of an EraseCustomer that no EndErasure has followed, or "". Finish
-// with ScrubErased what it may not have done. Kinds: Unavailable, Internal.
+// UnendedErasure returns the note of an EraseCustomer call without a later EndErasure, or "". Call
+// ScrubErased then, as EraseCustomer may have been interrupted before it scrubbed the file. Kinds:
+// Unavailable, Internal.
 func (db *DB) UnendedErasure(ctx context.Context, customer adapter.Key) (note string, err error) {
 	note, _, err = db.Evidence(ctx, erasureNote(customer))
 	return note, err
 }
 
-// ScrubErased removes what deleted rows have left in the file of the database, as EraseCustomer does in
-// the end. Kinds: Unavailable, Internal.
+// ScrubErased removes the remains of deleted rows from the file of the database, as EraseCustomer
+// does at its end. Kinds: Unavailable, Internal.
 func (db *DB) ScrubErased(ctx context.Context) error { return scrub(ctx, db.records.DB) }
 
 // EndErasure deletes the note of EraseCustomer. Call it when somebody has the receipt. Kinds:

@@ -22,7 +22,7 @@ type ErasureOptions struct {
 	// Announcement is the announcement of the command to processes that cache records; nil if it was
 	// not announced.
 	Announcement *coordination.Announcement
-	// DryRun counts what would be erased, and changes nothing.
+	// DryRun counts the rows that would be erased, and changes nothing.
 	DryRun bool
 	// Last, unless nil, runs at the end of the transaction, which it may fail. A transaction that is
 	// repeated runs it again.
@@ -80,7 +80,7 @@ func erase(ctx context.Context, db *engine.DB, o ErasureOptions) (*ErasureReceip
 	return e.receipt, e.person, err
 }
 
-// scrub removes what deleted rows have left in the file of a database. It may be repeated. Kinds:
+// scrub removes the remains of deleted rows from the file of a database. It may be repeated. Kinds:
 // Unavailable, Internal.
 func scrub(ctx context.Context, db *engine.DB) error {
 	for _, statement := range db.Engine.Scrub {

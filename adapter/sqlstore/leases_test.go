@@ -71,7 +71,8 @@ func testLeases(t *testing.T, e sqltest.Engine) {
 	release(again) // which it has lost
 	acquire("follow", "a", 0)
 
-	// The clock was a day ahead when the lease was taken. As nobody renews it, it expires within its ttl.
+	// The clock was a day ahead when the lease was taken. As no process renews it, it expires
+	// within its ttl.
 	execute(t, db, "UPDATE lease SET expires_ms = expires_ms + 86400000 WHERE name = 'follow'")
 	acquire("follow", "a", 0)
 	if left := count(t, db, "SELECT expires_ms - "+db.records.Engine.Now+" FROM lease WHERE name = 'follow'"); left > time.Hour.Milliseconds() {

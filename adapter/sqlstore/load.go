@@ -128,10 +128,10 @@ func isEmpty(tables []*engine.Table, find func(text string) error) (bool, error)
 	return true, nil
 }
 
-// clearAndLoad runs clear and then stores data, in one transaction, which renews the epoch of the store:
-// processes have cached what was there, or that nothing was. If several records
-// that are stored at once fail, it starts again with one at a time, so that the error names
-// the record.
+// clearAndLoad runs clear and then stores data, in one transaction, which renews the epoch of the
+// store, because processes may have cached the previous records or their absence. If a statement
+// for several records fails, it starts again with one record at a time, so that the error names the
+// record.
 func (db *DB) clearAndLoad(ctx context.Context, op string, data *adapter.Dataset, announcement *coordination.Announcement, progress func(done, total int), clear func(*engine.Tx) error) error {
 	hashes, err := data.HashPasswords(ctx, db.passwordCost, &db.hashes)
 	if err != nil {

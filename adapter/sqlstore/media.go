@@ -9,7 +9,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 )
 
-// A mediaClaim says how a database claims its store of media files.
+// A mediaClaim determines how a database claims its store of media files.
 type mediaClaim struct {
 	db       *engine.DB // nil: a file of SQLite that is not there yet, and is not to be created
 	identity string     // of a database that has no tables yet; "": such a one claims nothing
@@ -77,9 +77,9 @@ func createMediaDir(o Options) error {
 	return nil
 }
 
-// ClaimMedia makes sure that the images are this database's. It fails with a [*media.OwnerError] if
-// they may be those of another one; whatever writes or removes an image fails with it, too. Further
-// kinds: Unavailable, Internal.
+// ClaimMedia makes sure that the images belong to this database. It fails with a
+// [*media.OwnerError] if they may belong to another database; every write and removal of an image
+// then fails with this error, too. Further kinds: Unavailable, Internal.
 func (db *DB) ClaimMedia(ctx context.Context) error {
 	owned, ok := db.records.Media().(*media.Owned)
 	if !ok {

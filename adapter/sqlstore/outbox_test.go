@@ -411,7 +411,7 @@ func TestOutboxAfterClockWentBack(t *testing.T) {
 }
 
 // TestOwnersAfterClockWentBack checks that a process that was killed while the clock was ahead does
-// not hold up turns for long.
+// not hold up handovers for long.
 func TestOwnersAfterClockWentBack(t *testing.T) {
 	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
 		m := newMirroredStore(t, openDemo(t, e))

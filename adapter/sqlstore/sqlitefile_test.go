@@ -23,8 +23,8 @@ func TestSQLiteFileName(t *testing.T) {
 	}
 }
 
-// TestFileMode checks that the database file and what is beside it can be read by the same users: by
-// the owner alone, as the file holds secrets, unless its mode has been changed.
+// TestFileMode checks that the database file and the files beside it can be read by the same users:
+// by the owner alone, as the file holds secrets, unless its mode has been changed.
 func TestFileMode(t *testing.T) {
 	for _, mode := range []os.FileMode{0o600, 0o660, 0o640} {
 		t.Run(mode.String(), func(t *testing.T) {

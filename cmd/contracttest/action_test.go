@@ -17,7 +17,7 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 )
 
-// A githubAction is what the tests read of an action.yml.
+// A githubAction is the part of an action.yml that the tests read.
 type githubAction struct {
 	Inputs map[string]struct {
 		Default  string

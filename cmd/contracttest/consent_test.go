@@ -17,8 +17,8 @@ import (
 	"github.com/portico-commerce/portico/contracttests/report"
 )
 
-// TestConsentCases checks that the cases of three-legged OAuth notice deviations, each
-// caused by a proxy that changes the replies of Portico to one kind of request.
+// TestConsentCases checks that the cases of three-legged OAuth find deviations, each caused by a
+// proxy that changes the replies of Portico to one kind of request.
 func TestConsentCases(t *testing.T) {
 	t.Parallel()
 	at := func(path string) func(*http.Response) bool {
@@ -78,7 +78,8 @@ func TestConsentCases(t *testing.T) {
 		if i%8 == 0 {
 			base, _ = startPortico(t, "documented")
 		}
-		// One after the other, since letting a program act revokes its other tokens.
+		// The cases run one after the other, because authorizing a program revokes its other
+		// tokens.
 		t.Run(tt.name, func(t *testing.T) {
 			srv := httptest.NewServer(changingProxy(t, base, tt.of, tt.change))
 			defer srv.Close()
@@ -92,7 +93,7 @@ func TestConsentCases(t *testing.T) {
 	}
 }
 
-// changingProxy returns a proxy that changes the replies that of selects.
+// changingProxy returns a proxy that changes the replies for which of returns true.
 func changingProxy(t *testing.T, base string, of func(*http.Response) bool, change func(*http.Response, string) string) http.Handler {
 	t.Helper()
 	proxy := apptest.ProxyTo(t, base)
@@ -140,8 +141,8 @@ func consentResults(t *testing.T, suite *contracttests.Suite, base string, crede
 	return r.Results
 }
 
-// TestConsentSkips checks that cases are skipped with a reason if the credentials lack what
-// they need.
+// TestConsentSkips checks that cases are skipped with a reason if the credentials that they need
+// are missing.
 func TestConsentSkips(t *testing.T) {
 	t.Parallel()
 	suite := apptest.Suite(t)

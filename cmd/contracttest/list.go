@@ -71,8 +71,8 @@ tables that it stands for, and the number of cases that cover it, or why none ca
 	return cmd
 }
 
-// newListing returns the cases of dialect d, or of both if d is empty, and all clauses
-// with the number of those cases that cover them.
+// newListing returns the cases of dialect d, or of both if d is empty, and all clauses with the
+// number of these cases that cover them.
 func newListing(suite *contracttests.Suite, d contracttests.Dialect) *listing {
 	l := &listing{}
 	covered := map[string]int{}

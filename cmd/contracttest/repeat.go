@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// repeatedFlags are the flags of a run that decide how a case is run, and so belong to the
-// command that runs it again.
+// repeatedFlags are the flags that affect the run of a case, and so belong to the command that
+// repeats it.
 var repeatedFlags = []string{"url", "dialect", "credentials", "fixtures", "reset", "exchanges", "timeout", "ca", "insecure"}
 
 // runCommandLine returns the shell command that repeats a run with these flags, without the
@@ -24,7 +24,7 @@ func signCommandLine(flags *pflag.FlagSet) string {
 	return commandLine("contracttest sign", flags, "", []string{"credentials"})
 }
 
-// commandLine returns a command with those of the named flags that are set.
+// commandLine returns a command with the named flags that are set.
 func commandLine(command string, flags *pflag.FlagSet, baseURL string, names []string) string {
 	var b strings.Builder
 	b.WriteString(command)

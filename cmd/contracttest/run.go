@@ -49,7 +49,7 @@ func (o *runOptions) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print each case when it ends, and all clauses")
 }
 
-// A plan is what a run does, after all flags and files have been checked.
+// A plan holds the inputs of a run, after all flags and files have been checked.
 type plan struct {
 	suite     *contracttests.Suite
 	target    contracttests.Target
@@ -168,8 +168,8 @@ func defaultParallel(demo bool, d contracttests.Dialect) int {
 	return 1
 }
 
-// checkReportPaths returns an error if a report could not be written, so that this does
-// not emerge after the run.
+// checkReportPaths returns an error if a report could not be written, so that the run does not fail
+// at its end.
 func (o *runOptions) checkReportPaths() error {
 	stdout := 0
 	for _, out := range o.reportFiles() {
@@ -212,8 +212,8 @@ func demoExchanges(d contracttests.Dialect) ([]contracttests.Exchange, error) {
 	return append(all, documented...), err
 }
 
-// readGaps reads the file of --skip into p. The file may also name built-in exchanges and
-// those in own.
+// readGaps reads the file of --skip into p. The file may also name built-in exchanges and exchanges
+// in own.
 func (o *runOptions) readGaps(cmd *cobra.Command, p *plan, own []contracttests.Exchange) error {
 	if o.skip == "" {
 		return nil
@@ -238,7 +238,7 @@ func (o *runOptions) readGaps(cmd *cobra.Command, p *plan, own []contracttests.E
 	return nil
 }
 
-// skipReason returns why an exchange with step s is not replayed, or "".
+// skipReason returns the reason for which an exchange with step s is not replayed, or "".
 func (p *plan) skipReason(c *contracttests.Exchange, s *contracttests.Step) string {
 	if p.options.Skip != nil {
 		r := c.Result()
@@ -306,8 +306,8 @@ func (o *runOptions) reportFiles() []reportFile {
 	return []reportFile{{"junit", o.junit, report.JUnit}, {"html", o.html, report.HTML}, {"json", o.json, report.JSON}, {"markdown", o.markdown, report.Markdown}}
 }
 
-// screen returns where the report for the terminal goes: to standard error if another
-// report goes to standard output.
+// screen returns the writer of the report for the terminal: standard error if another report goes
+// to standard output.
 func (o *runOptions) screen(cmd *cobra.Command) io.Writer {
 	if slices.ContainsFunc(o.reportFiles(), func(f reportFile) bool { return f.name == "-" }) {
 		return cmd.ErrOrStderr()

@@ -158,7 +158,7 @@ func isCreation(r *http.Request) bool {
 	return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/customers")
 }
 
-// TestInterruptedRun checks that a run that is interrupted by a signal deletes what it
+// TestInterruptedRun checks that a run that is interrupted by a signal deletes the objects that it
 // has created.
 func TestInterruptedRun(t *testing.T) {
 	t.Parallel()

@@ -66,7 +66,7 @@ func (o *targetOptions) addCredentialsFlag(flags *pflag.FlagSet) {
 	flags.StringVar(&o.credentials, "credentials", "", "`FILE` in YAML or JSON with the credentials of the callers, - for standard input (default: those of the demo store)")
 }
 
-// errNoURL tells new users what to do.
+// errNoURL contains instructions for new users.
 var errNoURL = errors.New(`--url is not set: give the base URL of the implementation, for example
   contracttest --url http://127.0.0.1:8080
 A demo store needs no other flags. For another store write credentials and fixtures first:
@@ -103,10 +103,9 @@ func (o *targetOptions) target(cmd *cobra.Command) (t contracttests.Target, demo
 	return t, demo, nil
 }
 
-// loadStore reads credentials and fixtures into t, and reports whether the fixtures are
-// those of the demo store. Without --fixtures, the fixtures of the demo store are used
-// only together with its credentials: in another store the cases would change other
-// objects that have the same ids.
+// loadStore reads credentials and fixtures into t, and reports whether the fixtures belong to the
+// demo store. Without --fixtures, the fixtures of the demo store are used only together with its
+// credentials: in another store the cases would change other objects that have the same ids.
 func (o *targetOptions) loadStore(cmd *cobra.Command, t *contracttests.Target) (demo bool, err error) {
 	demoCredentials, err := contracttests.DemoCredentials()
 	if err != nil {

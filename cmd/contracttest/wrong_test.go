@@ -17,8 +17,8 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 )
 
-// newWrongServer serves an implementation that somebody has begun: it answers every call,
-// and does several things wrong in all of them.
+// newWrongServer serves an unfinished implementation: it answers every call, and each reply has
+// several faults.
 func newWrongServer(t *testing.T) *httptest.Server {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -62,7 +62,7 @@ func newAlmostRightServer(t *testing.T) *httptest.Server {
 	return srv
 }
 
-// jsonReport is what the tests read of a JSON report.
+// jsonReport is the part of a JSON report that the tests read.
 type jsonReport struct {
 	URL    string
 	Failed int
@@ -72,8 +72,8 @@ type jsonReport struct {
 	}
 }
 
-// TestWrongServer checks what a stranger sees whose implementation has just been begun: all
-// cases fail, of few causes.
+// TestWrongServer checks the reports for an unfinished implementation: all cases fail, for few
+// causes.
 func TestWrongServer(t *testing.T) {
 	t.Parallel()
 	srv := newWrongServer(t)
@@ -108,8 +108,8 @@ func TestWrongServer(t *testing.T) {
 	}
 }
 
-// TestRepeatCommands pastes the commands that failures are shown with into a shell, and
-// checks that they fail in the same way, whatever the requests are signed with.
+// TestRepeatCommands pastes the commands in the reports of failures into a shell, and checks that
+// they fail in the same way, with signatures of the methods PLAINTEXT and HMAC-SHA1.
 func TestRepeatCommands(t *testing.T) {
 	t.Parallel()
 	testenv.Need(t, "curl")
@@ -171,8 +171,8 @@ func pasteIntoShell(t *testing.T, line string) (code int, output string) {
 	return shell.ProcessState.ExitCode(), string(out)
 }
 
-// TestSign checks that Portico accepts what "contracttest sign" signs, and what it refuses to
-// sign.
+// TestSign checks that Portico accepts requests that "contracttest sign" has signed, and that the
+// command reports missing credentials and invalid URLs.
 func TestSign(t *testing.T) {
 	t.Parallel()
 	testenv.Need(t, "curl")

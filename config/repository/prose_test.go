@@ -92,9 +92,9 @@ func TestPlainNames(t *testing.T) {
 	})
 }
 
-// TestExportedNamesHaveComments checks that every exported name of a package has a
-// comment of its own or shares that of its group. A method of an unexported type needs
-// none: such methods implement an interface, which has the comment.
+// TestExportedNamesHaveComments checks that every exported name of a package has a comment of its
+// own or shares the comment of its group. A method of an unexported type needs none: such methods
+// implement an interface, which has the comment.
 func TestExportedNamesHaveComments(t *testing.T) {
 	goFiles(t, func(name string, source []byte) {
 		if strings.HasSuffix(name, "_test.go") {

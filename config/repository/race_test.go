@@ -28,7 +28,7 @@ func isConcurrent(name string, source []byte) (bool, error) {
 	return found, nil
 }
 
-// isTestSupport reports whether a folder holds what only tests use.
+// isTestSupport reports whether a folder holds packages that only tests use.
 func isTestSupport(folder string) bool {
 	return strings.HasSuffix(folder, "test") || under("config/testenv", folder) || under("adapter/examples", folder) ||
 		slices.Contains([]string{"contracttests/program", "contracttests/migration", "contracttests/speed"}, folder)

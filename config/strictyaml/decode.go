@@ -102,8 +102,8 @@ func (d *Decoder) Refuse(p Place, where string, names ...string) {
 	}
 }
 
-// Faults returns the faults in the order of their lines. The last one says how many more
-// there are, if they are too many.
+// Faults returns the faults in the order of their lines. If there are too many, the last one gives
+// the number of the remaining faults.
 func (d *Decoder) Faults() []Fault {
 	slices.SortStableFunc(d.faults, func(a, b Fault) int { return a.Line - b.Line })
 	d.faults = slices.Compact(d.faults)

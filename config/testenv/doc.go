@@ -1,6 +1,6 @@
-// Package testenv finds and starts what tests need from their environment: external programs, a
-// headless browser, groups of servers such as a Redis Cluster, and a receiver of traces. It also
-// distinguishes nightly runs of the tests from the run for every commit.
+// Package testenv finds and starts the parts of their environment that tests need: external
+// programs, a headless browser, groups of servers such as a Redis Cluster, and a receiver of
+// traces. It also distinguishes nightly runs of the tests from the run for every commit.
 //
 // # Principles
 //

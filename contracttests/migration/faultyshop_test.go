@@ -26,10 +26,11 @@ type faultyShop struct {
 	asked  []string // the requests so far, as their texts
 }
 
-// A shopFault answers a request in place of the shop. execute lets the shop answer it.
+// A shopFault answers a request in place of the legacy store. execute lets the legacy store answer
+// it.
 type shopFault func(w http.ResponseWriter, r *http.Request, execute func() *httptest.ResponseRecorder)
 
-// newFaultyShop returns a proxy for the shop at a base URL, without faults.
+// newFaultyShop returns a proxy for the legacy store at a base URL, without faults.
 func newFaultyShop(t testing.TB, to string) *faultyShop {
 	t.Helper()
 	f := &faultyShop{faults: map[string][]shopFault{}, shop: apptest.ProxyTo(t, to)}
@@ -96,7 +97,7 @@ func (f *faultyShop) requests(of ...string) (found []string) {
 	return found
 }
 
-// honest passes on the answer of the shop.
+// honest forwards the answer of the legacy store.
 func honest(w http.ResponseWriter, _ *http.Request, execute func() *httptest.ResponseRecorder) {
 	answer := execute()
 	for name, values := range answer.Header() {
@@ -122,7 +123,7 @@ func refuses(status int, message string) shopFault {
 	return answers(status, fmt.Sprintf(`{"messages":{"error":[{"code":%d,"message":%q}]}}`, status, message), "Content-Type", "application/json")
 }
 
-// executed lets the shop execute a request, and then answers it by another fault.
+// executed lets the legacy store execute a request, and then answers it by another fault.
 func executed(then shopFault) shopFault {
 	return func(w http.ResponseWriter, r *http.Request, execute func() *httptest.ResponseRecorder) {
 		execute()

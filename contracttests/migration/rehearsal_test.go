@@ -27,10 +27,10 @@ import (
 	"github.com/portico-commerce/portico/contracttests/program"
 )
 
-// TestRehearsal moves a whole shop without downtime, and its writes there, back, and there again,
-// while clients write and read, an administrator works in the admin panel and customers order.
-// No request may fail, no write be lost or executed twice, and no read be older than a write that
-// was acknowledged before it.
+// TestRehearsal moves a whole legacy store without downtime, and its writes to Portico, back, and
+// to Portico again, while clients write and read, an administrator works in the admin panel and
+// customers order. No request may fail, no write be lost or executed twice, and no read be older
+// than a write that was acknowledged before it.
 func TestRehearsal(t *testing.T) {
 	testenv.OnlyNightly(t, "faults")
 	for name, dsn := range map[string]func(testing.TB) string{
@@ -41,7 +41,7 @@ func TestRehearsal(t *testing.T) {
 	}
 }
 
-// A rehearsal is a shop that moves, with all its users.
+// A rehearsal is a legacy store that moves to Portico, with all its users.
 type rehearsal struct {
 	*testing.T
 	shop     *apptest.Living
@@ -95,7 +95,7 @@ func newRehearsal(t *testing.T, dsn string, stage time.Duration) *rehearsal {
 	return r
 }
 
-// run takes the shop from the first step to the last.
+// run moves the legacy store, from the first step to the last.
 func (r *rehearsal) run() {
 	r.Helper()
 	step := func(name string) {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestBackupCommands destroys a store, restores it, and compares what clients get.
+// TestBackupCommands destroys a store, restores it, and compares the replies to clients.
 func TestBackupCommands(t *testing.T) {
 	t.Parallel()
 	path, commands := apptest.NewStore(t, apptest.SecretKey)

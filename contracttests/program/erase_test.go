@@ -80,8 +80,9 @@ func hasZebedee(t *testing.T, path string) bool {
 	return strings.Contains(strings.ToLower(apptest.DatabaseBytes(t, path)), "zebedee")
 }
 
-// TestEraseKilledBehindCommit kills the command when it has erased the customer, and before it can print
-// the receipt, as nobody reads what it prints. The next run finishes the work and has the receipt.
+// TestEraseKilledBehindCommit kills the command after it has erased the customer, and before it can
+// print the receipt, because its output is a full pipe that has no reader. The next run finishes
+// the work and has the receipt.
 func TestEraseKilledBehindCommit(t *testing.T) {
 	t.Parallel()
 	path, commands, _, id := newZebedee(t)

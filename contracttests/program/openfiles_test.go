@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestFewOpenFiles checks that a process that may open few files says how many connections it lets in, and that
-// clients cannot take the files that the operators' port and the store need.
+// TestFewOpenFiles checks that a process that may open few files logs its limit of connections, and
+// that clients cannot take the files that the operators' port and the store need.
 func TestFewOpenFiles(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[int]int{64: 16, 100: 25, 256: 64} {

@@ -44,8 +44,8 @@ func newMountedStore(t *testing.T, before string) *mountedStore {
 	return s
 }
 
-// namespaces returns the flags of unshare and nsenter for namespaces in which the test may mount. Whoever
-// is not root needs one of users as well, with the given flags.
+// namespaces returns the flags of unshare and nsenter for namespaces in which the test may mount. A
+// user other than root also needs a user namespace, with the given flags.
 func namespaces(ofUsers ...string) []string {
 	if os.Geteuid() == 0 {
 		return []string{"-m"}
@@ -91,9 +91,9 @@ func (s *mountedStore) checkReads(t *testing.T, image string, n int) {
 	}
 }
 
-// TestReadOnlyFileSystems makes the file systems read-only to which the program writes, or fills them.
-// What needs them fails with a sentence that names them, all else goes on, and the program goes on when
-// they can be written to again.
+// TestReadOnlyFileSystems makes the file systems to which the program writes read-only, or fills
+// them. Requests that need them fail, and the log names the cause. All other requests succeed, and
+// all requests succeed again when the file systems are writable.
 func TestReadOnlyFileSystems(t *testing.T) {
 	testenv.OnlyNightly(t, "faults") // not everybody may mount
 	const unavailable, ok = http.StatusServiceUnavailable, http.StatusOK
@@ -138,7 +138,8 @@ func TestReadOnlyFileSystems(t *testing.T) {
 	}
 }
 
-// TestStartsOnReadOnlyFileSystem starts the program where it cannot write. It says what to do.
+// TestStartsOnReadOnlyFileSystem starts the program where it cannot write. The error names the
+// setting to change.
 func TestStartsOnReadOnlyFileSystem(t *testing.T) {
 	testenv.OnlyNightly(t, "faults")
 	for folder, want := range map[string]string{"data": "read-only file system\nset sql.dsn", "spool": "read-only file system\nset lists.spool_dir"} {

@@ -51,8 +51,8 @@ func (s *replacedShop) get(process *apptest.Process, path string) (body, outcome
 	return got.Body, got.Header.Get("X-Cache")
 }
 
-// fillRedis has servers answer until one of them, after a restart, finds in Redis what the first product
-// is called.
+// fillRedis starts servers one after the other until one of them finds the first product's name in
+// Redis.
 func (s *replacedShop) fillRedis(name string) {
 	s.t.Helper()
 	apptest.Await(s.t, "a reply in Redis", func() bool {
@@ -70,7 +70,7 @@ func (s *replacedShop) fillRedis(name string) {
 	})
 }
 
-// awaitCached waits until a process answers from a cache, and checks what the first product is called.
+// awaitCached waits until a process answers from a cache, and checks the name of the first product.
 func (s *replacedShop) awaitCached(process *apptest.Process, name string) {
 	s.t.Helper()
 	for _, path := range []string{"/products?limit=100", "/products/1"} {

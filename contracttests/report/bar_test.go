@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestBar checks what is drawn on a terminal, and that nothing else gets a bar.
+// TestBar checks the bar on a terminal, and that no other output gets a bar.
 func TestBar(t *testing.T) {
 	var b strings.Builder
 	NewBar(&b).Show(1, 2, "a file")

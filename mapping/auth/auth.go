@@ -84,8 +84,8 @@ const MaxForm = 64 << 10
 
 // Options are the settings of an [Authenticator]; the zero value is valid.
 type Options struct {
-	// PublicURL is the base URL known to clients, or nil. Clients may have signed its scheme
-	// and host instead of those of the request.
+	// PublicURL is the base URL known to clients, or nil. Clients may have signed its scheme and
+	// host instead of the request's.
 	PublicURL *url.URL
 	// RSACrashes makes RSA-SHA1 signatures fail with [ErrUnverifiable], like the crash of
 	// the original (wire 14), instead of with a [Problem].
@@ -104,8 +104,8 @@ type Options struct {
 	Keys Keys
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Log, unless nil, gets a line at debug level for each refused request, which says what
-	// the client would have had to sign.
+	// Log, unless nil, gets a line at debug level for each refused request, with the base string
+	// that the client should have signed.
 	Log *slog.Logger
 }
 

@@ -22,8 +22,8 @@ const (
 	lookupTimeout = 30 * time.Second
 )
 
-// credentialCache caches results of the credential store. To empty it, replace it with a new
-// one: lookups in flight then fill the old one, which nobody uses any more.
+// credentialCache caches results of the credential store. To empty it, replace it with a new one:
+// lookups in flight then fill the old one, which is no longer in use.
 type credentialCache struct {
 	consumers *cache[adapter.Consumer]
 	tokens    *cache[adapter.Token]

@@ -84,11 +84,11 @@ func (a *Authenticator) checkParameters(oauth parameters) error {
 	return nil
 }
 
-// settleNonce runs check 8 for a call whose other checks ended with err, and returns the
-// error of the call as a whole. Check 8 precedes all later checks, but only a valid signature
-// uses up a nonce: nobody else can use up a client's nonces or fill the store. To the client
-// itself a nonce must look used even after a wrong signature (wire 12), so that is cached for
-// a while in memory, by address, consumer and token.
+// settleNonce runs check 8 for a call whose other checks ended with err, and returns the error of
+// the call as a whole. Check 8 precedes all later checks, but only a valid signature uses up a
+// nonce, so that other callers can neither use up a client's nonces nor fill the store. To the
+// client itself a nonce must look used even after a wrong signature (wire 12), so such nonces are
+// cached in memory for a while, by address, consumer and token.
 func (a *Authenticator) settleNonce(ctx context.Context, c *call, err error) error {
 	var store *adapter.Error
 	if c.nonce == "" || errors.As(err, &store) { // do not ask a store that has just failed

@@ -10,22 +10,22 @@
 //  3. Rejected credentials are a [*Problem], for which calls are answered with 401. Any other
 //     error means that the credentials could not be checked: an unavailable credential
 //     store does not make them wrong.
-//  4. Nothing is stored for a caller without a valid signature. What is remembered of such a
-//     caller's nonces is held in memory, bounded, and affects that caller only.
-//  5. Signatures are compared in constant time, and no secret appears in an error. At debug
-//     level the log says what a refused client would have had to sign (refusal.go), with all
-//     values masked that may be personal or help to sign.
+//  4. Nothing is stored for a caller without a valid signature. Such a caller's nonces are held in
+//     bounded memory and affect that caller only.
+//  5. Signatures are compared in constant time, and no secret appears in an error. At debug level
+//     the log has the base string that a refused client should have signed (refusal.go); it masks
+//     every value that may be personal or help to sign.
 //  6. Credentials and unknown keys are cached for a few seconds, in a bounded number; a
 //     revoked token becomes invalid after that time.
 //  7. The token endpoints (grant.go) run the same checks; an interface hides the storage of
 //     tokens. The exchange of a token reads its current state, never the cache.
-//  8. The work is at most that of sorting the input; the server limits the size of the input.
+//  8. The work is bounded by sorting the input; the server limits the size of the input.
 //
 // # How it is tested
 //
-// Every check has its cases, and every two adjacent checks a call that fails both. Exchanges
-// recorded from the original are replayed from testdata/recorded.json. Base strings are
-// compared with a simple second implementation, by table and by fuzzing. The test stores
-// count their calls, which shows what is cached and that nothing is stored for unknown
+// Every check has its cases, and for every two adjacent checks there is a call that fails both.
+// Exchanges recorded from the original are replayed from testdata/recorded.json. Base strings are
+// compared with a simple second implementation, by table and by fuzzing. The test stores count
+// their calls, which shows which lookups are cached and that nothing is stored for unknown
 // consumers.
 package auth

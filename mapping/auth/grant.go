@@ -49,8 +49,8 @@ func NewGranting(a *Authenticator, grants Grants, unapprovedTokenCrash bool) *Gr
 	return &Granting{auth: a, grants: grants, unapprovedTokenCrash: unapprovedTokenCrash}
 }
 
-// Initiate returns a new request token for the program that sends r (wire 13). It accepts
-// OAuth parameters with any scheme of the Authorization header. Errors are those of
+// Initiate returns a new request token for the program that sends r (wire 13). It accepts OAuth
+// parameters with any scheme of the Authorization header. It returns the same errors as
 // [Authenticator.Authenticate].
 func (g *Granting) Initiate(ctx context.Context, r *Request) (adapter.Token, error) {
 	c, err := g.newCall(r)
@@ -70,8 +70,8 @@ func (g *Granting) Initiate(ctx context.Context, r *Request) (adapter.Token, err
 	return token, err
 }
 
-// Token exchanges a request token and the verifier of its user's consent, both sent in r, for
-// an access token, which it returns (wire 13). Errors are those of Initiate, and
+// Token exchanges a request token and the verifier of its user's consent, both sent in r, for an
+// access token, which it returns (wire 13). It returns the same errors as Initiate, and
 // [ErrNotConsented].
 func (g *Granting) Token(ctx context.Context, r *Request) (adapter.Token, error) {
 	c, err := g.newCall(r)
@@ -97,7 +97,7 @@ func (g *Granting) newCall(r *Request) (*call, error) {
 	return newCall(r, credentials)
 }
 
-// checkInitiate runs the checks of a request for a request token, except that of the nonce. It
+// checkInitiate runs the checks of a request for a request token, except the nonce check. It
 // returns the consumer and the callback.
 func (g *Granting) checkInitiate(ctx context.Context, c *call) (consumer adapter.Consumer, callback string, err error) {
 	if consumer, err = g.auth.consumer(ctx, c); err != nil {
@@ -116,7 +116,7 @@ func (g *Granting) checkInitiate(ctx context.Context, c *call) (consumer adapter
 	return consumer, asked.value, g.auth.verify(c, consumer.Secret, nil)
 }
 
-// checkExchange runs the checks of a request for an access token, except that of the nonce. It
+// checkExchange runs the checks of a request for an access token, except the nonce check. It
 // returns the request token.
 func (g *Granting) checkExchange(ctx context.Context, c *call) (adapter.Token, error) {
 	consumer, err := g.auth.consumer(ctx, c)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// sortNaturally sorts parameters by the natural order of their encoded names and, with everyPair,
-// those of one name by that of their encoded values. Different names that are equal in natural
+// sortNaturally sorts parameters by encoded name in natural order and, with everyPair, parameters
+// with the same name by encoded value in natural order. Different names that are equal in natural
 // order are sorted by bytes, so that the parameters of a name stay together.
 func sortNaturally(all parameters, everyPair bool) {
 	type encoded struct {

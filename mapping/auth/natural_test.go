@@ -58,8 +58,8 @@ func twelveFilters() (target, natural, byBytes string) {
 	return "/api/rest/products?" + filters.String() + "page=1", "O+AvbUDzlGLYrSX6QVdkY/bVefw=", "3ZBLVza7F+GHB9DE26KJcZepP14="
 }
 
-// TestSignedFilters: from ten filters on, the two orders differ. Both are accepted, and Portico signs
-// in that of the original.
+// TestSignedFilters: from ten filters on, the two orders differ. Both are accepted, and Portico
+// signs in the order of the original.
 func TestSignedFilters(t *testing.T) {
 	target, natural, byBytes := twelveFilters()
 	for name, signature := range map[string]string{"natural": natural, "by bytes": byBytes} {

@@ -73,8 +73,8 @@ func (p *parameters) set(one parameter) error {
 // maxNameInProblem is the maximum length of a parameter name that a problem repeats.
 const maxNameInProblem = 64
 
-// parseHeader parses the OAuth parameters of an Authorization header without its scheme
-// (wire 12). It ignores everything else in the header. Errors are those of [parameters.set].
+// parseHeader parses the OAuth parameters of an Authorization header without its scheme (wire 12).
+// It ignores everything else in the header. It returns the errors of [parameters.set].
 func parseHeader(credentials string) (found parameters, err error) {
 	for part := range strings.SplitSeq(credentials, ",") {
 		name, value, ok := strings.Cut(strings.Trim(part, " \t\n\r\x00\v"), "=")
@@ -89,7 +89,7 @@ func parseHeader(credentials string) (found parameters, err error) {
 }
 
 // parseForm parses the OAuth parameters of a form-encoded body or query. It drops all other
-// parameters, because the sender has not been authenticated yet. Errors are those of
+// parameters, because the sender has not been authenticated yet. It returns the errors of
 // [parameters.set].
 func parseForm(form string) (found parameters, err error) {
 	for pair := range strings.SplitSeq(form, "&") {

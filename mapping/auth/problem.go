@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A Problem is the reason why credentials are rejected (wire 12). The status of the reply is
-// 401 for API calls and that of Status for the token endpoints.
+// A Problem is the reason why credentials are rejected (wire 12). The status of the reply is 401
+// for API calls; the token endpoints reply with Status.
 type Problem struct {
 	Code   string // "parameter_absent"
 	Detail string // such as "oauth_parameters_absent=oauth_token", or ""

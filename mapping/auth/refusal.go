@@ -19,9 +19,9 @@ const (
 	maxLoggedOrigin = 256
 )
 
-// logRefusal logs at debug level why r was refused with err, and what a client would have had
-// to sign. c may be nil if the parameters could not be read. Nothing that is logged helps to
-// sign or to repeat a request, and values that may be personal are masked.
+// logRefusal logs at debug level why r was refused with err, and the base string that the client
+// should have signed. c may be nil if the parameters could not be read. The log line does not help
+// to sign or to repeat a request, and values that may be personal are masked.
 func (a *Authenticator) logRefusal(ctx context.Context, r *Request, c *call, err error) {
 	var refusal *Problem
 	if a.log == nil || !a.log.Enabled(ctx, slog.LevelDebug) || !errors.As(err, &refusal) && !errors.Is(err, ErrUnverifiable) {
@@ -65,8 +65,8 @@ func (c *call) expectedParameters() parameters {
 	return all
 }
 
-// redactedBase returns the base string for an origin, a path and sorted parameters. A mask or
-// an ellipsis in it is not escaped, and stands for what package redact does not show.
+// redactedBase returns the base string for an origin, a path and sorted parameters. A mask or an
+// ellipsis in it is not escaped, and replaces the text that package redact hides.
 func redactedBase(method, origin, path string, sorted parameters) string {
 	base := []byte(beginning(method, maxLoggedOrigin) + "&")
 	base = appendEscaped(base, beginning(origin, maxLoggedOrigin))

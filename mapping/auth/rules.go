@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// A rule says which parameters a signature covers, and in which order. The zero value sorts by
-// bytes what the original covers: of each name the last value, and of the query only pairs with
-// exactly one "=" (wire 12).
+// A rule defines the parameters that a signature covers, and their order. The zero value covers the
+// same parameters as the original, sorted by bytes: the last value of each name, and from the query
+// only pairs with exactly one "=" (wire 12).
 type rule struct {
 	// everyPair covers every pair, one without "=" with an empty value, as RFC 5849 says
 	// (3.4.1.3) and as the libraries do that follow it. This is no less secure, because the

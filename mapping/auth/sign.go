@@ -34,8 +34,8 @@ func Signed(authorization string) bool {
 }
 
 // Signer returns a signer with the consumer and the token named in r, or nil for a Guest. It
-// verifies nothing: call it only for requests that [Authenticator.Authenticate] has accepted.
-// Errors are those of Authenticate.
+// verifies nothing: call it only for requests that [Authenticator.Authenticate] has accepted. It
+// returns the same errors as Authenticate.
 func (a *Authenticator) Signer(ctx context.Context, r *Request) (*Signer, error) {
 	credentials, ok := cutScheme(r.Authorization)
 	if !ok {
@@ -61,10 +61,10 @@ func (a *Authenticator) Signer(ctx context.Context, r *Request) (*Signer, error)
 	return NewSigner(c.oauth.text("oauth_consumer_key"), consumer.Secret, c.oauth.text("oauth_token"), token.Secret), nil
 }
 
-// Sign returns the Authorization header for r as it will be sent: an HMAC-SHA1 signature with
-// a new nonce, computed as the original expects it (wire 12): for the host without its port, which
-// a proxy in front of the server may hide, and with the parameters in natural order. It ignores
-// r.Authorization. The error is that of Request.Form, wrapped.
+// Sign returns the Authorization header for r as it will be sent: an HMAC-SHA1 signature with a new
+// nonce, computed as the original expects it (wire 12): for the host without its port, which a
+// proxy in front of the server may hide, and with the parameters in natural order. It ignores
+// r.Authorization. It wraps the error of Request.Form.
 func (s *Signer) Sign(r *Request, now time.Time) (string, error) {
 	return s.sign(r, now, rand.Text()) // shorter than nonceLength
 }

@@ -58,10 +58,10 @@ func appendBaseString(dst []byte, method, origin, path string, normalized []byte
 	return append(dst, normalized...)
 }
 
-// normalize returns the third part of the base string: the parameters sorted by encoded name in
-// the order of the rule, only the last one of each name, each encoded, and the result encoded
-// again. If every pair is covered, all parameters of a name count, sorted by encoded value, except
-// that of each OAuth parameter only the last one does. It sorts all in place.
+// normalize returns the third part of the base string: the parameters sorted by encoded name in the
+// order of the rule, only the last one of each name, each encoded, and the result encoded again. If
+// every pair is covered, all parameters of a name count, sorted by encoded value, but only the last
+// one of each OAuth parameter does. It sorts all in place.
 func normalize(all parameters, r rule) []byte {
 	if r.natural {
 		sortNaturally(all, r.everyPair)

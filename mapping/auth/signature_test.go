@@ -170,8 +170,8 @@ func TestSignedEveryPair(t *testing.T) {
 	}
 }
 
-// signedPut returns a request with a form that is signed with the given normalized parameters before
-// and after those of OAuth.
+// signedPut returns a request with a form, signed with the given normalized parameters before and
+// after the OAuth parameters.
 func signedPut(target, body, before, after string) *Request {
 	parameters := before + "oauth_consumer_key=" + consumerKey + "&oauth_nonce=n&oauth_signature_method=HMAC-SHA1&oauth_timestamp=1330000000&oauth_token=" +
 		adminToken + "&oauth_version=1.0" + after

@@ -54,8 +54,8 @@ type NarrowedFields struct {
 	Read, Write []string
 }
 
-// NewFields returns the tables of the contract with the changes of o. The error joins all
-// mistakes in o; each says how to correct it.
+// NewFields returns the tables of the contract with the changes of o. The error joins all mistakes
+// in o, each with its correction.
 func NewFields(o FieldOptions) (*Fields, error) {
 	f := &Fields{
 		Customers: customerFields(), CustomerAddresses: customerAddressFields(),
@@ -155,9 +155,9 @@ func (f *Fields) of(resource string, extensible bool) ([]*FieldTable, error) {
 	return nil, fmt.Errorf("%s %q: use one of %s", problem, resource, strings.Join(f.Resources(extensible), ", "))
 }
 
-// Granted returns the fields of a resource that the contract lets a role read and write, in some
-// dialect and without those that the store adds: those that [NarrowedFields] may keep. Both are
-// nil for a resource that Resources does not return.
+// Granted returns the fields of a resource that the contract lets a role read and write in any
+// dialect, without the fields that the store adds. [NarrowedFields] may keep only these. Both
+// results are nil for a resource that Resources does not return.
 func (f *Fields) Granted(resource string, role Role) (read, write []string) {
 	tables, _ := f.of(resource, false)
 	add := func(names []string, name string) []string {

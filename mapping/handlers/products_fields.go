@@ -33,7 +33,7 @@ type productReply struct {
 	gallery []adapter.Record
 }
 
-// A replyShape says which kind of reply shows products.
+// A replyShape is the kind of a reply that shows products.
 type replyShape struct {
 	inList      bool
 	countsStock bool // is_saleable depends on the stock

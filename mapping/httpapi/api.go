@@ -47,17 +47,17 @@ type Options struct {
 	// BasePath is the path of the shop, such as /shop, without a slash at its end; "" for a
 	// shop at the root. With a base path, wrap the handler with [Below].
 	BasePath string
-	// Rules say which requests go to Legacy, which may be nil if none do.
+	// Rules route requests to Legacy, which may be nil if they route none there.
 	Rules  proxy.Rules
 	Legacy *proxy.System
 	// FollowWrite, unless nil, is called with each write that Legacy has executed, before the
-	// client gets the reply: it makes reads that this side answers show what the write has
-	// changed, or gives up. It is called even while Rules let Legacy answer all reads: another
+	// client gets the reply: it makes the changes of the write visible to reads that Portico
+	// answers, or gives up. It is called even while Rules let Legacy answer all reads: another
 	// process may answer some already.
 	FollowWrite func(ctx context.Context, write mapping.GateWrite)
-	// BeginWrite, unless nil, is called before each call that writes. It says which system
-	// gets it, given the rule of Rules for it, and waits while that changes. The API calls
-	// end when the write has ended.
+	// BeginWrite, unless nil, is called before each call that writes. It returns the system that
+	// executes the write, given the rule of Rules for it, and waits during a handover. The API
+	// calls end when the write has ended.
 	BeginWrite func(ctx context.Context, resource string, rule proxy.Rule) (to proxy.Target, end func(), err error)
 	// Consent serves the OAuth pages outside the interface; nil serves none.
 	Consent *consent.Site
@@ -129,12 +129,11 @@ func New(service *mapping.Service, options Options) (*API, error) {
 	return a, err
 }
 
-// With returns an API that answers as a does, but with another service, which must come from
-// [mapping.Service.WithSettings] of that of a, and under other options, of which it takes over
-// Rules, GuestRate and GuestBurst. It shares all else with a: the budgets, the metrics and the
-// other options. What a network has used of its rate is forgotten if the rate or the burst
-// changes. Mount it on an engine of its own. a remains usable, so that its requests in progress
-// end under its rules.
+// With returns a copy of a with another service, which must come from
+// [mapping.Service.WithSettings] of a's service, and with the Rules, GuestRate and GuestBurst of
+// options. It shares everything else with a: the budgets, the metrics and the other options. The
+// used rate of each network is reset if the rate or the burst changes. Mount the copy on an engine
+// of its own. a remains usable, so that its requests in progress end under its rules.
 func (a *API) With(service *mapping.Service, options Options) (*API, error) {
 	next := &API{service: service, Options: a.Options, placeholder: a.placeholder, replies: a.replies, spool: a.spool, guests: a.guests, requestLog: a.requestLog}
 	next.Rules, next.GuestRate, next.GuestBurst = options.Rules, options.GuestRate, options.GuestBurst
@@ -166,11 +165,11 @@ const (
 // Mount makes engine answer all requests that match none of its own routes, and gives it the
 // middleware of Portico: limits, request ids, the log, metrics and recovery from panics.
 //
-// Middleware that engine has already runs before Portico's and sees every request. Middleware
-// that it is given later runs between Portico's and the handler: it sees the requests that the
-// limits let pass, and what it answers is logged and counted. [AddressOf] tells both what a
-// request is addressed to. Neither may change the method or the path of a request once
-// Portico's middleware has seen it.
+// Middleware that engine has already runs before Portico's and sees every request. Middleware that
+// it is given later runs between Portico's and the handler: it sees the requests that the limits
+// let pass, and its replies are logged and counted. [AddressOf] returns the address of a request to
+// both. Neither may change the method or the path of a request once Portico's middleware has seen
+// it.
 //
 // Mount sets the trusted proxies of engine. With a base path, serve the engine with [Below].
 // Mount fails if SpoolDir is not writable or a metric cannot be registered. It is [New] and
@@ -237,8 +236,7 @@ func (a *API) serve(c *gin.Context) {
 	}
 }
 
-// serveCall lets the service answer a call. The error is that of a body that could not be
-// completed.
+// serveCall lets the service answer a call. It fails only if the reply body could not be completed.
 func (a *API) serveCall(c *gin.Context, s *state) error {
 	ctx, ok := c.Request.Context(), false
 	if s.response, ok = a.service.ServeCached(&s.request, s.buffer[:0]); !ok {

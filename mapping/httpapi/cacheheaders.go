@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// setCacheHeaders sets the headers that say whether a reply for Guests came from the cache, and
-// how the client may cache it: it must revalidate each time, because a write may have
-// invalidated the reply.
+// setCacheHeaders sets the cache status header of a reply for Guests and the headers that control
+// the client's cache: it must revalidate each time, because a write may have invalidated the reply.
 func setCacheHeaders(header *headers, r *resource.Response) {
 	value := xCache(r.CacheOutcome)
 	if value == "" {

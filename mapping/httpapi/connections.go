@@ -24,8 +24,8 @@ const (
 type ConnectionLimits struct {
 	// Most is the number of connections at a time. Others wait until one is closed.
 	Most int
-	// UnreadBytes and UnreadTime limit what is read and dropped of a request that is refused
-	// before all of it has arrived.
+	// UnreadBytes and UnreadTime limit the data that is read and discarded from a request that is
+	// refused before all of it has arrived.
 	UnreadBytes int64
 	UnreadTime  time.Duration
 }
@@ -43,8 +43,8 @@ type Connections struct {
 	unread  *limits.Budget // connections
 
 	mu      sync.Mutex
-	drained map[*countedConn]struct{} // what their clients send is read and dropped
-	idle    chan struct{}             // closed when none is left; nil unless somebody waits
+	drained map[*countedConn]struct{} // the remaining data of their clients is discarded
+	idle    chan struct{}             // closed when none is left; nil without a waiter
 }
 
 // NewConnections returns Connections for one server.
@@ -99,8 +99,8 @@ func (c *Connections) Context(ctx context.Context, conn net.Conn) context.Contex
 
 type connKey struct{}
 
-// State notices that a connection is new or has become idle, and then returns what it has taken to the
-// budget. Use it as the ConnState of an [http.Server].
+// State tracks new and idle connections; an idle connection returns its bytes to the budget. Use it
+// as the ConnState of an [http.Server].
 func (*Connections) State(conn net.Conn, state http.ConnState) {
 	c := counted(conn)
 	if c == nil {

@@ -18,15 +18,15 @@ import (
 // maxConsumers is the maximum number of consumers that have metrics of their own.
 const maxConsumers = 50
 
-// Names in place of a consumer's, beside that of Guests.
+// Names used in place of a consumer's name, in addition to the name of Guests.
 const (
 	keyConsumer    = "api_key" // all callers with an API key
 	otherConsumers = "other"   // beyond maxConsumers, or not known
 )
 
-// consumerMetrics count the calls of each consumer. A consumer is known, so that it is counted
-// under its own name, once a call that it has signed was accepted, by Portico or by the legacy
-// system: what strangers claim to be takes no place.
+// consumerMetrics count the calls of each consumer. A consumer is counted under its own name once
+// Portico or the legacy store has accepted a call that it signed, so that made-up consumers take no
+// room.
 type consumerMetrics struct {
 	requests *prometheus.CounterVec
 	series   atomic.Pointer[map[string]*consumerSeries]
@@ -57,8 +57,8 @@ func newConsumerMetrics(register promauto.Factory) *consumerMetrics {
 	return m
 }
 
-// add returns the metrics of a consumer, which it adds if there is room. m.adding is held, or
-// nobody else uses m.
+// add returns the metrics of a consumer, which it adds if there is room. The caller holds m.adding
+// or is the only user of m.
 func (m *consumerMetrics) add(name string) *consumerSeries {
 	all := *m.series.Load()
 	if s := all[name]; s != nil {

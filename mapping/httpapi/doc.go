@@ -10,15 +10,15 @@
 //     none of which a tree of patterns can do. So one gin handler gets all requests, and
 //     routes are defined in one place only. [AddressOf] returns the one of a request.
 //  2. Forwarding headers are believed only from trusted proxies.
-//  3. Logs contain ids, call names, counts and what package redact lets through; never the
-//     values of a query, a body, a header or a secret. All lines about a request have its id.
-//     Metric labels are call names, roles, formats and statuses, never a path.
-//  4. Requests that the rules send to the legacy system of a migration are forwarded before
-//     any other processing (legacy.go). This includes the OAuth pages, which package consent
-//     serves otherwise.
-//  5. The rules and limits of an API never change. A program that takes over others while it
-//     runs makes another API for them ([API.With]) and gives it the requests that begin from
-//     then on, so that each request is answered under one set of rules.
+//  3. Logs contain ids, call names, counts and the output of package redact; never the values of a
+//     query, a body, a header or a secret. All lines about a request have its id. Metric labels are
+//     call names, roles, formats and statuses, never a path.
+//  4. Requests that the rules send to the legacy store of a migration are forwarded before any
+//     other processing (legacy.go). This includes the OAuth pages, which package consent serves
+//     otherwise.
+//  5. The rules and limits of an API never change. To change them at run time, a program makes
+//     another API ([API.With]) and routes new requests to it, so that each request is answered
+//     under one set of rules.
 //
 // # How it is tested
 //

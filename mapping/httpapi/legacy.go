@@ -41,8 +41,8 @@ func (a *API) beginRequest(c *gin.Context, s *state) (to proxy.Target, end func(
 	return a.BeginWrite(ctx, address.Route.Resource, rule)
 }
 
-// forward forwards a request to the legacy system and returns its reply to the client. The
-// error is that of a body that could not be completed.
+// forward forwards a request to the legacy store and returns its reply to the client. It fails only
+// if the reply body could not be completed.
 func (a *API) forward(c *gin.Context, s *state) error {
 	leaveTrail(c, s)
 	ctx, cancel := a.withDeadline(c.Request.Context())
@@ -73,7 +73,7 @@ func (a *API) forward(c *gin.Context, s *state) error {
 		}}
 	}
 	id := c.Writer.Header()["X-Request-Id"]
-	delete(c.Writer.Header(), "X-Request-Id") // the reply has only the legacy system's headers
+	delete(c.Writer.Header(), "X-Request-Id") // the reply has only the legacy store's headers
 	err := a.Legacy.Serve(ctx, writer, c.Request, call)
 	var broken *proxy.Broken
 	if err != nil && !errors.As(err, &broken) {
@@ -94,8 +94,8 @@ func (a *API) forward(c *gin.Context, s *state) error {
 }
 
 // followWrite prepares for a write that is forwarded. It returns a function that must be called
-// with the beginning of the reply before the client gets it: that function waits until reads
-// here show what the write has changed, as far as FollowWrite does.
+// with the beginning of the reply before the client gets it: that function waits until reads here
+// show the changes of the write, as far as FollowWrite does.
 func (a *API) followWrite(ctx context.Context, s *state) func(status int, header http.Header) {
 	if a.FollowWrite == nil {
 		return func(int, http.Header) {}

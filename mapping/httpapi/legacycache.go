@@ -14,9 +14,9 @@ import (
 	"github.com/portico-commerce/portico/mapping/resource"
 )
 
-// serveCachedLegacy answers a request with a cached reply of the legacy system, or caches the
-// reply. about describes the request. It reports false if the request cannot be answered from
-// the cache and must be forwarded.
+// serveCachedLegacy answers a request with a cached reply of the legacy store, or caches the reply.
+// about describes the request. It reports false if the request cannot be answered from the cache
+// and must be forwarded.
 func (a *API) serveCachedLegacy(ctx context.Context, c *gin.Context, s *state, call proxy.Call, about *resource.Response) bool {
 	if !s.isCall || call.Sign != nil {
 		return false

@@ -123,8 +123,8 @@ func (m *Metrics) observe(r *resource.Response, cut bool, took time.Duration, tr
 	}
 }
 
-// cause returns who is responsible for an error reply, "client" or "server", and "" for a
-// status below 400.
+// cause returns the side responsible for an error reply, "client" or "server", and "" for a status
+// below 400.
 func cause(r *resource.Response) string {
 	switch {
 	case r.Status < http.StatusBadRequest:

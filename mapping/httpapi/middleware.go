@@ -20,9 +20,10 @@ import (
 	"github.com/portico-commerce/portico/mapping/resource"
 )
 
-// A state is what the middleware and the handler know of one request. It is the request's
-// gin.ResponseWriter, where they find it without a map. If the engine has other middleware,
-// which may wrap the writer and ask for the state later, it is a value of gin's context, too.
+// A state holds the data of one request that the middleware and the handler share. It is the
+// request's gin.ResponseWriter, where they find it without a map. If the engine has other
+// middleware, which may wrap the writer and ask for the state later, it is a value of gin's
+// context, too.
 type state struct {
 	gin.ResponseWriter
 	api      *API
@@ -54,10 +55,10 @@ func stateOf(c *gin.Context) *state {
 	return s
 }
 
-// AddressOf returns what a request is addressed to: its route in the contract, the parameters
-// of the path and the method. It is the zero Address for requests that are not calls of the
-// contract. Middleware that [Mount] has found in its engine can use AddressOf after c.Next,
-// all other middleware and handlers at any time, on copies of c as well.
+// AddressOf returns the address of a request: its route in the contract, the parameters of the path
+// and the method. It is the zero Address for requests that are not calls of the contract.
+// Middleware that [Mount] has found in its engine can use AddressOf after c.Next, all other
+// middleware and handlers at any time, on copies of c as well.
 func AddressOf(c *gin.Context) contract.Address {
 	s := stateOf(c)
 	if s == nil || !s.isCall {

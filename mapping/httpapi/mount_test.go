@@ -23,8 +23,8 @@ import (
 type embedder struct {
 	*served
 	mu     sync.Mutex
-	outer  []string       // what the middleware before Portico's saw
-	inner  []string       // what the middleware after Portico's saw
+	outer  []string       // seen by the middleware before Portico's
+	inner  []string       // seen by the middleware after Portico's
 	copies []*gin.Context // of the inner middleware
 }
 
@@ -88,7 +88,7 @@ func (s shouting) Write(piece []byte) (int, error) {
 	return s.ResponseWriter.Write(bytes.ToUpper(piece))
 }
 
-// TestMount checks what the middleware of an embedder sees and may do.
+// TestMount checks the view and the permissions of an embedder's middleware.
 func TestMount(t *testing.T) {
 	e := embed(t, httpapi.Options{GuestRate: 0.001, GuestBurst: 3}, unchanged)
 	const noRoute = "- true"

@@ -21,8 +21,8 @@ const (
 	traceIDKey   = "trace_id"
 )
 
-// A trail is what all lines that are logged during a request say of it, and the meter of the
-// time that its upstreams take. Work that goes on after the request may use it.
+// A trail holds the ids that all log lines of a request share, and the meter of the time that its
+// upstreams take. Work that goes on after the request may use it.
 type trail struct {
 	id, trace string
 	upstream  guard.Meter
@@ -42,8 +42,8 @@ func leaveTrail(c *gin.Context, s *state) {
 	s.request.HTTP = c.Request
 }
 
-// NewLogHandler returns a handler that adds the id of the request, and that of its trace, to
-// the lines that are logged with the context of a request, and passes them on to next.
+// NewLogHandler returns a handler that adds the ids of the request and of its trace to the lines
+// that are logged with the context of a request, and passes them on to next.
 func NewLogHandler(next slog.Handler) slog.Handler { return logHandler{next} }
 
 type logHandler struct{ slog.Handler }
@@ -76,14 +76,14 @@ func (h logHandler) WithAttrs(attributes []slog.Attr) slog.Handler {
 // WithGroup returns a handler whose attributes are in a group.
 func (h logHandler) WithGroup(name string) slog.Handler { return logHandler{h.Handler.WithGroup(name)} }
 
-// A lineKind is what many lines of the request log have in common.
+// A lineKind holds the attributes that many lines of the request log share.
 type lineKind struct {
 	call, method, role, cache string
 	status                    int
 }
 
-// A requestLog logs answered requests. It formats what a kind of lines has in common once: there
-// are few kinds, as the names of calls, methods, roles and statuses are limited.
+// A requestLog logs answered requests. It formats the shared attributes of each kind of lines once:
+// there are few kinds, because the numbers of calls, methods, roles and statuses are limited.
 type requestLog struct {
 	next      slog.Handler      // for lines that have the ids already
 	resources map[string]string // by call
@@ -116,9 +116,9 @@ func (l *requestLog) handler(kind lineKind) slog.Handler {
 	return more[kind]
 }
 
-// log logs an answered request. ctx is that of the request before it had a trail. log builds
-// the record itself, because a Logger looks up the calling line each time, which costs as much
-// as three attributes.
+// log logs an answered request. ctx is the request's context from before it had a trail. log builds
+// the record itself, because a Logger looks up the calling line each time, which costs as much as
+// three attributes.
 func (l *requestLog) log(ctx context.Context, s *state) {
 	r, response := s.request.HTTP, &s.response
 	record := slog.NewRecord(s.end, slog.LevelInfo, "request", 0)
@@ -155,7 +155,7 @@ func (l *requestLog) log(ctx context.Context, s *state) {
 	add(traceIDKey, s.trace)
 	record.AddAttrs(attributes...)
 	kind := lineKind{response.Call, contract.MethodLabel(r.Method), response.Role, xCache(response.CacheOutcome), response.Status}
-	_ = l.handler(kind).Handle(ctx, record) // there is nobody to report the error to
+	_ = l.handler(kind).Handle(ctx, record) // there is no caller to report the error to
 }
 
 // logError logs a failure that concerns a request, with its ids.

@@ -19,7 +19,7 @@ const (
 	unknownLength = -1
 )
 
-// send writes the reply of s. The error is that of a body that could not be completed.
+// send writes the reply of s. It fails only if the body could not be completed.
 func (a *API) send(ctx context.Context, c *gin.Context, s *state) error {
 	r := &s.response
 	if r.EntityTag != "" && matches(c.Request.Header["If-None-Match"], r.EntityTag) {

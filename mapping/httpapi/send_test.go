@@ -101,7 +101,7 @@ func TestSpoolDir(t *testing.T) {
 func TestSlowClients(t *testing.T) {
 	const (
 		clients  = 4
-		itemSize = 64 << 10 // of each text: a reply is larger than what the system buffers
+		itemSize = 64 << 10 // of each text: a reply is larger than the buffers of the kernel
 		replies  = 8 << 20
 	)
 	folder := t.TempDir()
@@ -218,7 +218,7 @@ func TestHeaderBytes(t *testing.T) {
 	n := int(limit)/each + 10
 	for range n {
 		c := s.dial(t)
-		// What is beyond the bound is not taken: the connection may be closed meanwhile.
+		// The server does not read beyond the bound: the connection may be closed meanwhile.
 		_, _ = io.WriteString(c.conn, header)
 	}
 	await(t, "the headers are read", func() bool { return s.budget(t, "refused_total", "headers") > 0 })

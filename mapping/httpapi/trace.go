@@ -23,8 +23,8 @@ func (a *API) trace(c *gin.Context) {
 	}
 }
 
-// describe names a span after the route of its request, and sets its attributes. It leaves out
-// what clients may have written personal data into: the query, and paths that no route has.
+// describe names a span after the route of its request, and sets its attributes. It leaves out the
+// parts that may contain personal data from clients: the query, and paths that no route has.
 func (a *API) describe(span tracing.Span, s *state, r *http.Request, method string) {
 	response := &s.response
 	name := response.Call

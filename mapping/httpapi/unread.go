@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// A request may be refused before its body is read. Most clients send all of it before they read
-// the reply. If the connection were closed meanwhile, the system would answer what still arrives
-// with a reset, which ends the client's request with an error and takes the reply with it. So the
-// server closes its direction only, and reads and drops what comes until the client closes the
-// other, which it does when it has read the reply.
+// The server may refuse a request before it has read the body. Most clients send all of the body
+// before they read the reply. If the server closed the connection meanwhile, the kernel would
+// answer further segments with a reset, and the client would get an error instead of the reply. So
+// the server closes its own direction only, and discards incoming data until the client, having
+// read the reply, closes the other direction.
 //
-// Strangers could make the server read for long. So there are limits of bytes and of time, slow
-// clients are cut off, and few connections do it at a time: others are closed at once.
+// Hostile clients could make the server read for long. So the drain is limited in bytes and in
+// time, slow clients are cut off, and few connections drain at a time: others are closed
+// immediately.
 
 const (
 	// unreadPart is the part of all connections, as a divisor, that may wait for the ends of refused
@@ -29,13 +30,13 @@ type ending uint8
 
 const (
 	open     ending = iota
-	draining        // what the client sends is read and dropped; then the connection is closed
+	draining        // the client's remaining data is discarded; then the connection is closed
 	closed
 )
 
-// Write writes to the connection. What is written before a request has begun refuses it: net/http
-// has not understood its headers, and nobody reads what follows them. With TLS it may be part of the
-// protocol, unless something of a request has been read.
+// Write writes to the connection. A write before a request has begun is a refusal: net/http could
+// not parse the headers, and the rest of the request stays unread. With TLS such a write may belong
+// to the handshake, unless bytes of a request have been read.
 func (c *countedConn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	c.unread = c.unread || !c.begun && (!c.secure || c.read > 0)
@@ -75,7 +76,7 @@ func (c *countedConn) Close() error {
 	return c.shut()
 }
 
-// beginDrain begins to read and drop what the client sends, unless it sends nothing or too many
+// beginDrain begins to discard the client's remaining data, unless it sends nothing or too many
 // connections do so. The caller holds the lock.
 func (c *countedConn) beginDrain() bool {
 	if c.ending != open || !c.unread || c.connections.unread.TryTake(1) != nil {
@@ -96,12 +97,12 @@ func (c *countedConn) shut() error {
 	return c.Conn.Close()
 }
 
-// drain reads and drops what the client sends, within the limits, and closes the connection.
+// drain discards the client's remaining data, within the limits, and closes the connection.
 func (c *countedConn) drain() {
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		_ = c.shut() // nobody is left who could use the error
+		_ = c.shut() // there is no caller that could use the error
 		c.connections.unread.Return(1)
 		c.connections.removeDrained(c)
 	}()

@@ -38,7 +38,7 @@ func (l *pipeListener) Close() error {
 	return nil
 }
 
-// Addr returns an address that nobody uses.
+// Addr returns a dummy address.
 func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // serveRefusals answers 403 to everybody, and returns a function that opens a connection.
@@ -80,8 +80,8 @@ func refuse(t *testing.T, client net.Conn) {
 	}
 }
 
-// sendUntilClosed sends pieces of a size in bytes, with a pause between them, until the server closes the connection. It returns
-// what it has sent and for how long.
+// sendUntilClosed sends pieces of a size in bytes, with a pause between them, until the server
+// closes the connection. It returns the number of bytes that it sent and the time that it took.
 func sendUntilClosed(client net.Conn, size int, pause time.Duration) (sent int, took time.Duration) {
 	began, piece := time.Now(), make([]byte, size)
 	for {
@@ -97,7 +97,7 @@ func sendUntilClosed(client net.Conn, size int, pause time.Duration) (sent int, 
 // TestUnreadIsLimited checks for how long, and how much, the server reads of requests that it has refused.
 func TestUnreadIsLimited(t *testing.T) {
 	limits := httpapi.ConnectionLimits{Most: 8, UnreadBytes: 4 << 20, UnreadTime: time.Minute}
-	const inBuffers = 16 << 10 // what net/http has read before
+	const inBuffers = 16 << 10 // bytes that net/http has read before
 	for name, tt := range map[string]struct {
 		size        int
 		pause       time.Duration

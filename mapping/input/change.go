@@ -18,8 +18,8 @@ func (b *Body) Change() adapter.Record {
 	return r
 }
 
-// value returns what a valid value is stored as (products 4 and 5.2; customers 4). False
-// removes the scope's own value, and a list in place of a text stores nothing.
+// value returns the stored form of a valid value (products 4 and 5.2; customers 4). False removes
+// the scope's own value, and a list in place of a text stores nothing.
 func (b *Body) value(rule *Rule, n *codec.Node) adapter.Value {
 	switch rule.Check {
 	case contract.Flag:

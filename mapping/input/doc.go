@@ -5,9 +5,9 @@
 //
 // # Principles
 //
-//  1. One rule language for all resources: a [contract.Rule] names the check of a field, its
-//     limits and its faults. What differs between resources is a value of the rule or of its
-//     table, not code here.
+//  1. One rule language for all resources: a [contract.Rule] names the check of a field, its limits
+//     and its faults. Differences between resources are values of the rule or of its table, not
+//     code here.
 //  2. Faults are detected in the contract's order. A [Body] collects all faults, in the order of
 //     the rules. A fault that replaces the whole reply ends the check, as the original stops there.
 //     For a list the order is page, limit, order, then the filter entries in the order sent, and
@@ -22,7 +22,7 @@
 //  6. [ParsePHPTime] parses the ends of a range of dates as PHP's function strtotime does, since
 //     the original applies it (wire 10.9). A text is a sequence of tokens, of which the longest
 //     wins, and each kind may occur once, except relative ones. The time zone is UTC unless the
-//     text names another one, and the current time supplies what the text leaves open. Not
+//     text names another one, and the current time supplies the parts that the text omits. Not
 //     supported are names of places as time zones, weeks by number, weekdays of a month such as
 //     "first monday of", Roman numerals for months, and numbers as words.
 //

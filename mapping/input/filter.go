@@ -208,10 +208,9 @@ func isTruthy(n *codec.Node, name string) bool {
 	}
 }
 
-// convertDate returns a text as the original converts it beside a key date or datetime: a
-// number is a time in seconds since 1970, any other text is parsed as PHP does, and what
-// that cannot parse is the first of these seconds. It is false for an empty text and 0, which
-// become null.
+// convertDate returns a text as the original converts it beside a key date or datetime: a number is
+// a time in seconds since 1970, any other text is parsed as PHP does, and a text that PHP cannot
+// parse is second 0. It is false for an empty text and 0, which become null.
 func (f *filterReader) convertDate(text string) (string, bool) {
 	if text == "" || text == "0" {
 		return "", false
@@ -255,7 +254,7 @@ func (f *filterReader) test(a adapter.Attribute, op adapter.Op, m codec.Member) 
 	return comparison(a, op, text), f.addPattern(op, text)
 }
 
-// addPattern adds the weight of a pattern to that of the request, and fails over the limit.
+// addPattern adds the weight of a pattern to the request's total, and fails over the limit.
 func (f *filterReader) addPattern(op adapter.Op, pattern string) error {
 	switch op {
 	case adapter.Like, adapter.NotLike:

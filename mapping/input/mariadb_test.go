@@ -153,7 +153,7 @@ func TestDatesAreTheDatabases(t *testing.T) {
 	}
 }
 
-// A foundRow says which records a database finds.
+// A foundRow holds the ids of the records that the database finds for a text and an operator.
 type foundRow struct {
 	text, operator int // their indexes
 	ids            string

@@ -16,9 +16,9 @@ type moment struct {
 	after bool
 }
 
-// readMoment reads a date from the start of a text as the original's database does when it
-// compares a column of dates with the text (wire 10.9). It ignores what follows the date. A
-// text that does not begin with a possible date is a moment before all times.
+// readMoment reads a date from the start of a text as the original's database does when it compares
+// a column of dates with the text (wire 10.9). It ignores the text after the date. A text that does
+// not begin with a valid date is a moment before all times.
 func readMoment(text string) moment {
 	r := dateReader{text: dateText(text)}
 	digits, packed := r.packedDigits()
@@ -33,9 +33,9 @@ func readMoment(text string) moment {
 	return r.moment()
 }
 
-// dateText returns text without what may surround a date: blanks and a plus sign before it,
-// and after it everything behind the last digit, punctuation character or T. It returns ""
-// for a text that does not begin with a digit then.
+// dateText returns text without the characters that may surround a date: blanks and a plus sign
+// before it, and after it everything behind the last digit, punctuation character or T. It returns
+// "" for a text that does not begin with a digit then.
 func dateText(text string) string {
 	text = trimBlanks(text)
 	if text != "" && text[0] == '+' {
@@ -88,7 +88,7 @@ const (
 
 // A dateReader reads the parts of a date.
 type dateReader struct {
-	text  string // what is left of the text
+	text  string // the rest of the text
 	parts [queryDateParts]uint32
 	count int // how many parts the text has
 	// fraction reports whether the seconds have a fraction other than 0.
@@ -123,8 +123,8 @@ func (r *dateReader) packedDigits() (digits int, packed bool) {
 	return digits, rest == ""
 }
 
-// readPacked reads a date without separators, whose number of digits says how long its year
-// is.
+// readPacked reads a date without separators. The number of its digits determines the length of the
+// year.
 func (r *dateReader) readPacked(digits int) {
 	yearLength := 2
 	if digits == 4 || digits == 8 || digits >= 14 {
@@ -146,8 +146,9 @@ func (r *dateReader) readPacked(digits int) {
 	r.readFraction()
 }
 
-// readSeparated reads a date whose parts have any one punctuation character between them. A
-// T or blanks may stand before the time as well. It stops at what cannot be a part.
+// readSeparated reads a date whose parts have any one punctuation character between them. A T or
+// blanks may stand before the time as well. It stops at the first character that cannot belong to a
+// part.
 func (r *dateReader) readSeparated() {
 	length := len(r.text)
 	if !r.readNumber(year, length) {
@@ -162,7 +163,7 @@ func (r *dateReader) readSeparated() {
 	r.readFraction()
 }
 
-// readSeparator reads what stands before a part.
+// readSeparator reads the separator before a part.
 func (r *dateReader) readSeparator(part int) bool {
 	switch {
 	case r.skip(isPunctuation):

@@ -7,7 +7,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// codesOf returns the codes that a rule accepts, among which is that of n if it is valid.
+// codesOf returns the codes that a rule accepts, including n's if it is valid.
 func (b *Body) codesOf(ctx context.Context, rule *contract.Rule, n *codec.Node) ([]string, error) {
 	if rule.From == contract.Listed {
 		return rule.Options, nil
@@ -26,7 +26,7 @@ func (b *Body) codesOf(ctx context.Context, rule *contract.Rule, n *codec.Node) 
 	return codes, nil
 }
 
-// ListPlaceholder is what the original makes of a list in place of a text.
+// ListPlaceholder is the text that the original stores for a list in place of a text.
 const ListPlaceholder = "Array"
 
 // checkOption checks the value of an option field, or each value of a list (products

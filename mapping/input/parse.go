@@ -42,7 +42,7 @@ func ParsePHPTime(text string, now time.Time) (t time.Time, ok bool) {
 	}
 }
 
-// A state is what the tokens so far say.
+// A state is the result of the tokens parsed so far.
 type state struct {
 	now                  time.Time
 	year, month, day     int

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// reference holds what PHP 8.2 makes of texts on 2020-05-06 07:08:09 UTC: on each line a text as
-// JSON, and after a tab the time, or nothing where strtotime fails.
+// reference holds the results of PHP 8.2's strtotime on 2020-05-06 07:08:09 UTC: on each line a
+// text as JSON, and after a tab the time, or nothing where strtotime fails.
 //
 //go:embed testdata/php.tsv
 var reference string
@@ -40,7 +40,7 @@ func TestParseIsPHP(t *testing.T) {
 	}
 }
 
-// TestParseIsBounded: what costs too much time is no date.
+// TestParseIsBounded: a text that takes too long to parse is not a date.
 func TestParseIsBounded(t *testing.T) {
 	for name, text := range map[string]string{
 		"long":        "2012-03-03" + strings.Repeat(" ", 200) + "10:11",

@@ -31,8 +31,7 @@ type Rule struct {
 	Kind adapter.Kind
 }
 
-// NewParser returns a parser for the fields of a resource, including those that the store
-// added.
+// NewParser returns a parser for the fields of a resource, including the store's added fields.
 func NewParser(d *contract.Dialect, fields *contract.FieldTable, schema *adapter.Schema, codes Codes) *Parser {
 	p := &Parser{dialect: d, schema: schema, table: &fields.Rules, codes: codes}
 	for _, rule := range fields.Rules.With(added(fields, schema)...) {
@@ -54,7 +53,7 @@ func (p *Parser) Rule(field string) *Rule {
 	return nil
 }
 
-// added returns the fields of a table that the store has added to those of the contract.
+// added returns the fields of a table that the store has added to the contract's fields.
 func added(fields *contract.FieldTable, schema *adapter.Schema) []string {
 	var names []string
 	for i := range fields.Fields {

@@ -92,10 +92,10 @@ func (r Reader) queryable(name *codec.Node) (*contract.Field, bool) {
 	return &r.Fields.Fields[i], true
 }
 
-// Select returns the indexes of the fields to show in view, in the order of the view: those
-// that attrs names, or the dialect's default. nothing reports that attrs names no field that
-// the role may read, not even an always absent one. The original crashes on such a selection
-// as soon as there is a record to show.
+// Select returns the indexes of the fields to show in view, in the order of the view: the fields
+// named by attrs, or the dialect's default. nothing reports that attrs names no field that the role
+// may read, not even an always absent one. The original crashes on such a selection as soon as
+// there is a record to show.
 func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, nothing bool) {
 	fields = make([]int, 0, len(r.Fields.Fields))
 	attrs, sent := query.Get("attrs")

@@ -8,7 +8,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// Blanks is what the length rules trim from a text.
+// Blanks are the characters that the length rules trim from a text.
 const Blanks = " \t\n\r\x00\v"
 
 // streetSeparator joins the further lines of a street into the second (contract

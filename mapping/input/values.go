@@ -256,8 +256,8 @@ func NumberLiteral(n *codec.Node) float64 {
 	return number
 }
 
-// IsEmpty reports whether a value is present but empty in the sense of the
-// specification: null, or a text without characters, such as that of an empty element.
+// IsEmpty reports whether a value is present but empty in the sense of the specification: null, or
+// a text without characters, such as an empty element's.
 func IsEmpty(n *codec.Node) bool {
 	return n.Kind == codec.Null || n.Kind == codec.Text && n.Text == ""
 }

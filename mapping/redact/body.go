@@ -85,7 +85,7 @@ func BodyFormat(contentType string, body []byte) (contract.Format, error) {
 func (m *Masker) maskJSON(top scope, body []byte) ([]byte, bool) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))
 	out := make([]byte, 0, len(body)+64)
-	scopes := []scope{top} // that of the next value, on top of those that enclose it
+	scopes := []scope{top} // the scope of the next value, on top of its enclosing scopes
 	done := 0              // everything before this offset has been written
 	for {
 		named := false
@@ -118,7 +118,7 @@ func (m *Masker) maskJSON(top scope, body []byte) ([]byte, bool) {
 			if out, err = appendMasked(out, raw, token.String(), m.maskName(inside, token.String())); err != nil {
 				return nil, false
 			}
-			continue // the scope on top is that of the value that follows
+			continue // the scope on top belongs to the next value
 		case kind == '{' || kind == '[':
 			out = append(out, raw...)
 			scopes = append(scopes, inside)

@@ -9,9 +9,9 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// Headers returns the request headers that a recording keeps: those that affect the reply, and the
-// first product of the User-Agent. Every word of a value is masked unless it is one that clients
-// usually send there. Long values and all headers that identify the caller are dropped.
+// Headers returns the request headers that a recording keeps: the headers that affect the reply,
+// and the first product of the User-Agent. It masks every word of a value unless clients usually
+// send it there. Long values and all headers that identify the caller are dropped.
 func (m *Masker) Headers(header http.Header) map[string]string {
 	kept := map[string]string{}
 	for _, one := range []struct {
@@ -37,8 +37,8 @@ func (m *Masker) Headers(header http.Header) map[string]string {
 	return kept
 }
 
-// MediaTypes returns the value of a header with media types and their parameters, of which only those
-// that are usual with HTTP stay.
+// MediaTypes returns the value of a header with media types and their parameters. It keeps only
+// words that are usual with HTTP.
 func (m *Masker) MediaTypes(value string) string { return m.keepWords(value, mediaTypes(), " \t,;=\"") }
 
 // Challenge returns the value of a header that asks for credentials. Schemes and the names of
@@ -47,7 +47,8 @@ func (m *Masker) Challenge(value string) string {
 	return m.keepWords(value, []string{"basic", "bearer", "digest", "oauth", "charset", "error", "invalid_token", "realm", "utf-8"}, " \t,;=\"")
 }
 
-// Methods returns a list of methods, of which those that HTTP does not define become "OTHER".
+// Methods returns a list of methods in which "OTHER" replaces every method that HTTP does not
+// define.
 func Methods(list string) string {
 	methods := strings.Split(list, ",")
 	for i, method := range methods {

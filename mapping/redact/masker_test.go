@@ -316,7 +316,7 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// checkMask compares the tree of a body with that of its masked copy, below a field.
+// checkMask compares the tree of a body with the tree of its masked copy, below a field.
 func checkMask(t *testing.T, r *contract.Route, before, after *codec.Node, field string) {
 	if field != "" && len(before.Members) > 0 && len(before.Members) != len(after.Members) {
 		return // two names have the same mask

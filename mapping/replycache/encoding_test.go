@@ -16,7 +16,7 @@ func newTestCache() *Guests {
 	return &Guests{dialect: contract.Documented(), calls: cachedCalls()}
 }
 
-// TestCachedResponse checks that decoding a cached reply returns what was encoded.
+// TestCachedResponse checks that decoding a cached reply returns the encoded response.
 func TestCachedResponse(t *testing.T) {
 	s := newTestCache()
 	key := resource.NewFormKey()

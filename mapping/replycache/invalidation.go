@@ -33,9 +33,9 @@ func (a *Invalidating) Store(r adapter.Resource) (adapter.Store, error) {
 	return wrapped, nil
 }
 
-// affectedLists maps each resource that calls write to the resources whose lists such a
-// write may change: those of the record itself, of records deleted with it, and of values
-// joined or derived from it. A write of any other resource affects all lists.
+// affectedLists maps each resource that calls write to the resources whose lists such a write may
+// change: the lists of the record itself, of records deleted with it, and of values joined or
+// derived from it. A write of any other resource affects all lists.
 func affectedLists() map[adapter.Resource][]adapter.Resource {
 	product := []adapter.Resource{adapter.Products, adapter.ProductImages, adapter.ProductWebsites, adapter.ProductCategories, adapter.StockItems}
 	order := []adapter.Resource{adapter.Orders, adapter.OrderItems, adapter.OrderAddresses, adapter.OrderComments}
@@ -54,10 +54,10 @@ func affectedLists() map[adapter.Resource][]adapter.Resource {
 	}
 }
 
-// InvalidateChanged drops what is cached of records that were changed by other means than
-// calls: parts by the keys of their roots; without keys, of all records of the resource; nil,
-// of all records. It calls everything before it ends if anything may have changed: of
-// resources that calls do not write everything may depend.
+// InvalidateChanged invalidates the cached lists and replies of records that changed by other means
+// than calls. changed has parts by the keys of their roots; no keys mean all records of the
+// resource, and nil all records. It calls everything, before it returns, if a change affects a
+// resource that calls do not write: every reply may depend on it.
 func (a *Invalidating) InvalidateChanged(ctx context.Context, changed map[adapter.Resource][]adapter.Key, everything func()) {
 	all := changed == nil
 	if !all && len(changed) == 0 {

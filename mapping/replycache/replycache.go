@@ -22,14 +22,13 @@ type Cache interface {
 	// GetLocal returns the cached reply to an identical earlier request, from memory only.
 	// fingerprint identifies the request.
 	GetLocal(ctx context.Context, fingerprint [32]byte) (value []byte, ok bool)
-	// Get returns the reply cached under key, or else that of fill. A reply is valid for
-	// at most ttl and until one of its tags changes; ttl 0 means that it is not cached.
-	// fill runs once for all concurrent callers, and goes on after they have left.
-	// generation is the shared generation of the tags, or zero if processes do not share
-	// the cache. request is the fingerprint under which GetLocal returns the reply from
-	// then on. An error means that the backend is unavailable and no older reply may
-	// stand in. outcome is "hit", "miss", "stale", "coalesced" or "bypass"; age is that
-	// of the reply.
+	// Get returns the reply cached under key, or else the result of fill. A reply is valid for at
+	// most ttl and until one of its tags changes; ttl 0 means that it is not cached. fill runs once
+	// for all concurrent callers, and goes on after they have left. generation is the shared
+	// generation of the tags, or zero if processes do not share the cache. request is the
+	// fingerprint under which GetLocal returns the reply from then on. An error means that the
+	// backend is unavailable and no older reply may stand in. outcome is "hit", "miss", "stale",
+	// "coalesced" or "bypass"; age is the age of the reply.
 	Get(ctx context.Context, request, key [32]byte, tags []string, fill func(ctx context.Context, generation [16]byte) (value []byte, ttl time.Duration, err error)) (value []byte, outcome string, age time.Duration, err error)
 	// BeginWrite begins to invalidate the replies with the given tags. A write calls it
 	// before its commit, and done after it; once done has returned, the cache serves no
@@ -47,9 +46,9 @@ const (
 	maxCachedQuery = 8 << 10
 )
 
-// Replies are tagged with what they depend on. A reply about one product, read by its
-// number, has that product's tag only. All others have the catalog tag, and those that
-// show stock the stock tag, too.
+// Tags name the dependencies of a reply. A reply about one product, read by its number, has that
+// product's tag only. All others have the catalog tag, and replies that show stock have the stock
+// tag, too.
 const (
 	CatalogTag = "catalog"
 	StockTag   = "stock"
@@ -85,10 +84,10 @@ func cachedParameters() []string {
 	return []string{storeParameter, "attrs", "category_id", "dir", "filter", "limit", "order", "page", "store"}
 }
 
-// Format is the version of what replies to Guests look like, and of how they are encoded in the
-// cache. Processes of different builds share replies if it is the same, so it must be changed
-// whenever a reply to the same request from the same records looks different: during a rolling
-// upgrade each version then has its own replies. TestReplyFormat notices most such changes.
+// Format is the version of the contents of replies to Guests and of their encoding in the cache.
+// Processes of different builds share replies if it is the same, so it must be changed whenever a
+// reply to the same request from the same records looks different: during a rolling upgrade each
+// version then has its own replies. TestReplyFormat notices most such changes.
 const Format = 3
 
 // A Guests decides which replies to Guests are cached, and under which keys and
@@ -99,10 +98,10 @@ type Guests struct {
 	publicURL  string
 	calls      []cachedCall
 	parameters []string
-	baseHash   [32]byte // hash of what all replies depend on
+	baseHash   [32]byte // hash of the settings that all replies depend on
 }
 
-// ReplySettings are what cached replies depend on besides the records.
+// ReplySettings are the settings that cached replies depend on, in addition to the records.
 type ReplySettings struct {
 	// ReplyCache, unless nil, caches replies to Guests. Fingerprint identifies everything
 	// else that replies depend on, such as the store and the configuration: only services
@@ -153,9 +152,8 @@ func (g *Guests) Fingerprint(r *http.Request, scheme string) (sum [32]byte, ok b
 	return sha256.Sum256(text), true
 }
 
-// Cacheable returns the index of the cached call that c is. ok is false if its reply is
-// not cached: among others, that of a list without a limit, which may be as long as the
-// catalog.
+// Cacheable returns the index of c among the cached calls. ok is false if its reply is not cached,
+// such as the reply of a list without a limit, which may be as long as the catalog.
 func (g *Guests) Cacheable(c *resource.Call) (at int, ok bool) {
 	if g == nil || !c.IsGuest() || c.Method != contract.GET || len(c.HTTP.URL.RawQuery) > maxCachedQuery {
 		return 0, false
@@ -170,8 +168,8 @@ func (g *Guests) Cacheable(c *resource.Call) (at int, ok bool) {
 	return at, at >= 0
 }
 
-// CacheKey returns a hash of what the reply to c depends on. Different spellings of the
-// same request have the same key.
+// CacheKey returns a hash of everything in the request that the reply to c depends on. Different
+// spellings of the same request have the same key.
 func (g *Guests) CacheKey(c *resource.Call, at int) [32]byte {
 	call, sum := &g.calls[at], sha256.New()
 	sum.Write(g.baseHash[:])

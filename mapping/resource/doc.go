@@ -1,4 +1,4 @@
-// Package resource has what the handlers of all resources share: the types of a call on its way and
+// Package resource holds the shared code of the handlers of all resources: the types of a call and
 // of its reply, the rendering of records as the contract shows them, the reading of lists of any
 // length, and the merchant's configuration (websites, store views, customer groups and taxes).
 //

@@ -15,8 +15,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-// NewCatalog creates a SQLite database in dir with the demo store and the given number of
-// generated products, and returns it open. [AddProducts] says what they are.
+// NewCatalog creates a SQLite database in dir with the demo store and the given number of generated
+// products, and returns it open. [AddProducts] describes them.
 func NewCatalog(tb testing.TB, dir string, products int) (*sqlstore.DB, *adapter.Dataset) {
 	tb.Helper()
 	data, err := dataset.Load()
@@ -53,7 +53,7 @@ func openDemo(ctx context.Context, dir string, data *adapter.Dataset) (*sqlstore
 // generates them itself, by one statement for each table, so that a million takes about a
 // minute. Their properties are:
 //
-//   - descriptions of some hundred bytes, and names whose order differs from that of ids;
+//   - descriptions of some hundred bytes, and names whose order differs from the order of ids;
 //   - of a hundred, three are disabled, five are not visible on their own, one is in no
 //     website, and thirty are in both;
 //   - of a hundred, two have their own name in a store view, and one is disabled in a
@@ -61,7 +61,7 @@ func openDemo(ctx context.Context, dir string, data *adapter.Dataset) (*sqlstore
 //   - one or two categories and a stock item; of a hundred, five have a special price, four
 //     a group price, and two have two tier prices.
 //
-// The product listing has what the program would put there.
+// The product listing has the rows that the program would store.
 func AddProducts(ctx context.Context, dsn string, products int) error {
 	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
 		return addToSQLite(ctx, path, products)

@@ -62,8 +62,8 @@ const images = `
 		(1, 0, 'image', 1), (1, 0, 'thumbnail', 2), (2, 0, 'image', 3);
 	INSERT INTO media_file (file, media_type) SELECT file, media_type FROM product_image;`
 
-// LoadWithImages is [Load] for a SQLite file, with three images of products. The media
-// folder is that of the file. The bytes of each image are its name.
+// LoadWithImages is [Load] for a SQLite file, with three images of products. The media folder
+// belongs to the file. The bytes of each image are its name.
 func LoadWithImages(dsn string) error {
 	if err := Load(dsn); err != nil {
 		return err
@@ -162,7 +162,7 @@ func Save(tb testing.TB, dsn string) *saved {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = file.Close() })
-	file.SetMaxOpenConns(1) // the version is one of what a connection has seen
+	file.SetMaxOpenConns(1) // each connection has a version of its own
 	s := &saved{file: file, copy: filepath.Join(tb.TempDir(), "saved.db")}
 	var content []byte
 	if _, err = file.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)"); err == nil {
@@ -190,7 +190,7 @@ func (s *saved) Changed() (changed bool, err error) {
 	return changed, err
 }
 
-// Restore makes the database hold what was saved, in one transaction.
+// Restore resets the database to its saved state, in one transaction.
 func (s *saved) Restore() error {
 	conn, err := s.file.Conn(context.Background())
 	if err != nil {

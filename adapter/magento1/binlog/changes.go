@@ -23,8 +23,8 @@ type Change struct {
 // ids in a statement that looks up keys.
 const maxSettings, maxLookup = 1000, 1000
 
-// A Set collects what changes of rows mean. Its size is bounded: of a part of which too
-// many records have changed it only knows that.
+// A Set collects the records, credentials and settings that changed rows belong to. Its size is
+// bounded: if too many records of a part have changed, it holds the part instead of the records.
 type Set struct {
 	limit       int
 	keys        map[magento1.Part]map[adapter.Key]struct{} // nil for a part: all records
@@ -63,8 +63,8 @@ func (s *Set) Credentials() bool { return s.credentials }
 // [magento1.Setting].From says it, or only the name of the table.
 func (s *Set) Settings() []string { return slices.Sorted(maps.Keys(s.settings)) }
 
-// AddRow adds what a changed row means. before and after are the values of t.Columns() as
-// texts, "" for NULL; before is nil for a new row and after for a deleted one.
+// AddRow marks everything that depends on a changed row as changed. before and after are the values
+// of t.Columns() as texts, "" for NULL; before is nil for a new row and after for a deleted one.
 func (s *Set) AddRow(t *Table, before, after []string) {
 	if !t.counts(before, after) {
 		return
@@ -92,7 +92,7 @@ func (s *Set) AddRow(t *Table, before, after []string) {
 	s.credentials = s.credentials || t.credentials || gone && t.dropsCredentials
 }
 
-// AddTable adds what it means that any row of a table may have changed or be gone.
+// AddTable marks everything that depends on any row of a table as changed, or gone.
 func (s *Set) AddTable(t *Table) {
 	s.addAll(t.rows)
 	s.addAll(t.deleted)

@@ -19,8 +19,8 @@ import (
 // minRetention is how long a server should keep its log: over a long weekend.
 const minRetention = 72 * time.Hour
 
-// Check returns what keeps a server's log from being read, or makes that unreliable. It changes
-// nothing, and connects as Open does. It fails if it cannot connect at all.
+// Check returns the findings that prevent a server's log from being read, or make reading it
+// unreliable. It changes nothing, and connects as Open does. It fails if it cannot connect at all.
 func Check(ctx context.Context, o Options) ([]Finding, error) {
 	tables, err := magento1.Open(ctx, o.database())
 	if err != nil {
@@ -168,7 +168,7 @@ func (c *checker) checkLog(ctx context.Context) error {
 	return nil
 }
 
-// checkMySQL checks what only MySQL has.
+// checkMySQL checks the settings that only MySQL has.
 func (c *checker) checkMySQL(ctx context.Context) error {
 	mode, err := c.variable(ctx, "gtid_mode")
 	if err != nil {
@@ -217,7 +217,7 @@ func nonZero(value, name string) string {
 	return name
 }
 
-// checkReplica checks whether the server is a replica whose log lacks what it replicates, and
+// checkReplica checks whether the server is a replica whose log lacks the replicated changes, and
 // whether the log has the database.
 func (c *checker) checkReplica(ctx context.Context) error {
 	updates, err := c.variable(ctx, "log_replica_updates", "log_slave_updates")

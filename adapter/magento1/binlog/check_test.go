@@ -45,7 +45,7 @@ func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		options func(*shop) binlog.Options
-		want    []string // names, and what remedies contain
+		want    []string // names, and parts of the remedies
 	}{
 		{"nothing to find", (*shop).options, nil},
 		{"STATEMENT", after("SET GLOBAL binlog_format = 'ROW'", "SET GLOBAL binlog_format = 'STATEMENT'"), []string{"binlog_format: set binlog_format = ROW (fatal)"}},

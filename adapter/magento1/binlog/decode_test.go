@@ -227,7 +227,7 @@ func taken(t *testing.T, r *Reader) (b batch, changes []Change) {
 	return b, changes
 }
 
-// TestNobodyTakes checks that changes which nobody takes are combined, in bounded memory.
+// TestNobodyTakes checks that changes which no consumer takes are combined, in bounded memory.
 func TestNobodyTakes(t *testing.T) {
 	for _, c := range []struct {
 		name     string

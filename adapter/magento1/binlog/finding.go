@@ -1,12 +1,12 @@
 package binlog
 
-// A Finding is something about a server, or in its log, that whoever operates it should know.
+// A Finding is a problem of a server, or in its log, that its operator should know about.
 type Finding struct {
 	// Name is the setting or the right that it is about, such as "binlog_format".
 	Name string
-	// Problem says what is the case, and Remedy what to do.
+	// Problem describes the problem, and Remedy the way to solve it.
 	Problem, Remedy string
-	// Fatal: the log cannot tell what has changed, so that polling must.
+	// Fatal: the log cannot identify the changed records, so that they must be found by polling.
 	Fatal bool
 }
 

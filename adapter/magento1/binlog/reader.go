@@ -46,9 +46,9 @@ var (
 	ErrServerID = errors.New("another replica of the server has the same server id")
 )
 
-// Options say which log to read, and from where.
+// Options are the log to read, and the position to start from.
 type Options struct {
-	// DSN, Prefix and OldTLS are those of [magento1.ServerOptions]. With tls=preferred in the DSN the
+	// DSN, Prefix and OldTLS are as in [magento1.ServerOptions]. With tls=preferred in the DSN the
 	// server must offer TLS.
 	DSN, Prefix string
 	OldTLS      bool
@@ -68,19 +68,20 @@ func (o *Options) database() magento1.Options {
 	return magento1.Options{ServerOptions: magento1.ServerOptions{DSN: o.DSN, Prefix: o.Prefix, OldTLS: o.OldTLS}}
 }
 
-// A Batch is what whole transactions of the source have changed. Nothing in it says what
-// records are like now: read that from a [magento1.Database] with ReadFrom(Position).
+// A Batch holds the changes of whole transactions of the source. It does not hold the current
+// records: read them from a [magento1.Database] with ReadFrom(Position).
 type Batch struct {
 	// Changes are sorted by part, in the order of [magento1.Parts], and then by key.
 	Changes []Change
 	// Credentials: administrators, consumers or tokens have changed.
 	Credentials bool
-	// Settings say where something has changed that [magento1.Database.Settings] reads, as
-	// [magento1.Setting.From] says it, or only the name of the table.
+	// Settings name the changed sources of [magento1.Database.Settings], in the form of
+	// [magento1.Setting.From], or only by the name of the table.
 	Settings []string
 	// Schema: columns or attributes may have changed. Call [magento1.Database.Forget].
 	Schema bool
-	// Findings say why some changes name more than what has changed. Each is in one batch.
+	// Findings are the reasons why some changes name more than the changed records. Each is in one
+	// batch.
 	Findings []Finding
 	// Position is the end of the last transaction.
 	Position magento1.Position
@@ -306,11 +307,11 @@ func (r *Reader) signal() {
 	}
 }
 
-// Next waits for changes and returns those of all transactions that have been read since.
+// Next waits for changes and returns the changes of all transactions that have been read since.
 // Without changes it returns a batch with the position about once in Options.Heartbeat, as the
-// position must not fall behind the log. If it fails because ctx has ended, the next call
-// returns the same and more; after other errors the Reader is to be closed. Next must not be
-// called concurrently.
+// position must not fall behind the log. If it fails because ctx has ended, the next call returns
+// the same and more; after other errors the Reader is to be closed. Next must not be called
+// concurrently.
 func (r *Reader) Next(ctx context.Context) (Batch, error) {
 	for {
 		if b, ok, err := r.take(); err != nil {
@@ -326,7 +327,7 @@ func (r *Reader) Next(ctx context.Context) (Batch, error) {
 	}
 }
 
-// take returns what is ready, if there is something.
+// take returns the ready batch, if it is due.
 func (r *Reader) take() (b batch, ok bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -341,7 +342,7 @@ func (r *Reader) take() (b batch, ok bool, err error) {
 
 func (b *batch) isDue() bool { return b.beat || !b.changes.Empty() || len(b.findings) > 0 }
 
-// complete looks up keys. If that fails, what was taken is ready again.
+// complete looks up keys. If that fails, the batch is put back.
 func (r *Reader) complete(ctx context.Context, b batch) (Batch, error) {
 	r.metadata.Lock()
 	defer r.metadata.Unlock()

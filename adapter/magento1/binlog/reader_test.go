@@ -108,7 +108,7 @@ func (s *shop) read(r *binlog.Reader) (all binlog.Batch, batches int) {
 	return all, batches
 }
 
-// describe returns what a batch says: "products 1", "all orders", "credentials", settings,
+// describe returns the contents of a batch: "products 1", "all orders", "credentials", settings,
 // "schema" and the names of findings.
 func describe(b binlog.Batch) (all []string) {
 	order := magento1.Parts()

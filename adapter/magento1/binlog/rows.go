@@ -19,11 +19,11 @@ const (
 	metadataTimeout = 30 * time.Second
 )
 
-// A layout says where rows in the log have the columns that count.
+// A layout gives the places of the relevant columns in the rows of the log.
 type layout struct {
-	table *Table // nil for one that means nothing
-	// places are those of table.Columns(); nil if the columns are not those that the server
-	// has now, so that any row may have changed.
+	table *Table // nil if nothing depends on its rows
+	// places are the places of table.Columns(); nil if the columns differ from the server's current
+	// columns, so that any row may have changed.
 	places []int
 	types  []byte // of all columns
 }
@@ -54,8 +54,8 @@ func (r *Reader) layoutOf(e *replication.TableMapEvent) (*layout, error) {
 	return l, nil
 }
 
-// columnNames returns the names of a table's columns: those in the log, which a server need
-// not write, or those that the table has now.
+// columnNames returns the names of a table's columns: from the log, where a server need not write
+// them, or else the table's current ones.
 func (r *Reader) columnNames(e *replication.TableMapEvent, t *Table) (names []string, err error) {
 	if len(e.ColumnName) > 0 {
 		for _, name := range e.ColumnName {
@@ -107,7 +107,7 @@ func (r *Reader) decodeRows(e *replication.RowsEvent, data []byte) (err error) {
 	return nil
 }
 
-// addRows adds what the rows of an event mean.
+// addRows marks everything that depends on the rows of an event as changed.
 func (r *Reader) addRows(e *replication.RowsEvent) {
 	l := r.layouts[e.Table.TableID]
 	if l == nil { // a transaction in one compressed event is decoded by the library
@@ -154,8 +154,8 @@ func (r *Reader) addRows(e *replication.RowsEvent) {
 	}
 }
 
-// isPartial reports whether the first, or only, image of the rows of an event lacks columns that
-// count. One after an update may lack those that have not changed.
+// isPartial reports whether the first, or only, image of the rows of an event lacks relevant
+// columns. The image after an update may lack unchanged columns.
 func (l *layout) isPartial(e *replication.RowsEvent) bool {
 	return slices.Contains(imageOf(l, e.ColumnBitmap1), -1)
 }

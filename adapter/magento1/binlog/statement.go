@@ -11,8 +11,8 @@ import (
 // maxPrepared bounds the XA transactions that are known to be prepared.
 const maxPrepared = 1000
 
-// xaTransactions remembers what XA transactions change between the place in the log where they
-// are prepared, with their rows, and the one where they are committed and become visible.
+// xaTransactions holds the changes of XA transactions from the place in the log where they are
+// prepared, with their rows, to the place where they are committed and become visible.
 type xaTransactions struct {
 	current  string              // the id of the open one, once its rows are over
 	prepared map[string]struct{} // ids
@@ -47,8 +47,8 @@ func (x *xaTransactions) end(id string, committed bool, open *Set) {
 	}
 }
 
-// addStatement adds what a statement in the log means: the bounds of a transaction, a change of
-// the schema, TRUNCATE, or a change of rows in the format STATEMENT.
+// addStatement handles a statement in the log: the bounds of a transaction, a change of the schema,
+// TRUNCATE, or a change of rows in the format STATEMENT.
 func (r *Reader) addStatement(h *replication.EventHeader, schema string, query []byte) {
 	words := leadingWords(query, 5)
 	switch first, second := words[0], words[1]; {

@@ -13,7 +13,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1"
 )
 
-// A stream is what a Reader knows of the events that it reads.
+// A stream is the state of a Reader after the events that it has read.
 type stream struct {
 	position magento1.Position // of the last event, GTID excepted
 	open     *Set

@@ -7,21 +7,21 @@ import (
 	"sync"
 )
 
-// A Table says what a changed row of a table means for records, credentials and settings.
-// Tables of which nothing that this package reads is made are none.
+// A Table lists the records, credentials and settings that depend on the rows of a table. Tables
+// that nothing in this package's results depends on have no Table.
 type Table struct {
 	name string // without the prefix
-	// rows are what a new, changed or deleted row reaches, and deleted what a deleted one
-	// reaches besides, because foreign keys delete or change rows of other tables with it.
-	// A binary log does not have these.
+	// rows are the records that depend on a new, changed or deleted row. deleted are the further
+	// records that depend on a deleted row, because foreign keys delete or change rows of other
+	// tables with it. A binary log does not have these.
 	rows, deleted []reach
 	// watched are the columns of which an update must change one to count; nil: any.
 	watched []string
 	// credentials says that credentials are made from the table, and dropsCredentials that
 	// a deleted row takes some along.
 	credentials, dropsCredentials bool
-	// setting names what Settings reads from the table, in the form of [magento1.Setting].From: a
-	// name, followed by the values of columns.
+	// setting is the name, in the form of [magento1.Setting].From, of the settings that Settings
+	// reads from the table: a name, followed by the values of columns.
 	setting        string
 	settingColumns []string
 	// paths: only rows with a path that is read count.
@@ -30,7 +30,7 @@ type Table struct {
 	columns []string // the columns of all these, sorted
 }
 
-// A reach is a part of whose records a row says which have changed.
+// A reach gives the part and the keys of the records that depend on a row.
 type reach struct {
 	part   magento1.Part
 	column string        // the column that holds their key; "": all records of the part
@@ -60,8 +60,8 @@ func scopedParts() []magento1.Part {
 
 const gallery = "catalog_product_entity_media_gallery"
 
-// tables returns what changes mean, by the name of the table. It follows from what the readers
-// of the parts read, and from the foreign keys of a shop.
+// tables returns the tables that records, credentials and settings depend on, by name. They follow
+// from the columns that the readers of the parts read, and from the foreign keys of a shop.
 var tables = sync.OnceValue(func() map[string]*Table {
 	list := []*Table{
 		{name: "core_website", rows: all(scopedParts()...), deleted: all(magento1.Customers, magento1.Orders)},
@@ -81,7 +81,7 @@ var tables = sync.OnceValue(func() map[string]*Table {
 		{name: "catalog_eav_attribute", setting: "eav_attribute", settingColumns: []string{"attribute_id"}},
 		{name: "customer_eav_attribute", setting: "eav_attribute", settingColumns: []string{"attribute_id"}},
 		{name: "eav_attribute_set", deleted: all(magento1.Products, magento1.Images, magento1.Stock), setting: "eav_attribute_set"},
-		// Of options only those of the attribute gender are read.
+		// Only the options of the attribute gender are read.
 		{name: "eav_attribute_option", rows: []reach{{part: magento1.Customers, column: "attribute_id", via: &magento1.Via{Table: "eav_attribute", ID: "attribute_id", Where: "attribute_code = 'gender'"}}}},
 
 		{name: "catalog_category_entity", rows: []reach{one(magento1.Categories, "entity_id")}, deleted: all(magento1.Categories, magento1.Products)},
@@ -146,8 +146,8 @@ var tables = sync.OnceValue(func() map[string]*Table {
 	return byName
 })
 
-// TableOf returns what changes of the rows of a table mean, whose name is without the prefix,
-// or nil if they mean nothing.
+// TableOf returns the Table with a name, which is without the prefix, or nil if nothing depends on
+// its rows.
 func TableOf(name string) *Table { return tables()[name] }
 
 // TableNames returns the names, without the prefix and sorted, of the tables for which TableOf

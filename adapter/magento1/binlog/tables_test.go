@@ -16,8 +16,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 )
 
-// meanings returns what a changed row of each table means: the parts of whose records it names
-// one, or all, and then what a deleted row means besides. "" stands for nothing.
+// meanings returns the parts that depend on a changed row of each table, with one record or all,
+// and then the further parts that depend on a deleted row. "" stands for nothing.
 func meanings() map[string]string {
 	const allValues = "all categories, all products, all images, all customers, all addresses"
 	all := map[string]string{
@@ -106,7 +106,7 @@ func keysOfTables() map[string]string {
 }
 
 // TestTables holds the classification of every table of a shop, and of the description of the
-// old shop's tables.
+// legacy store's tables.
 func TestTables(t *testing.T) {
 	d, raw := openShop(t, magento1test.Rich)
 	keys := keysOfTables()
@@ -169,8 +169,8 @@ func rowOf(t *binlog.Table, id string) []string {
 	return row
 }
 
-// rowchangesDescribe returns what a set says: parts of which it names records, and of which it names all,
-// credentials and settings, whose ids are x.
+// rowchangesDescribe returns the contents of a set: the parts with single records, the parts with
+// all records, credentials and settings, whose ids are x.
 func rowchangesDescribe(t *testing.T, d *magento1.Database, s *binlog.Set) (all []string) {
 	t.Helper()
 	changes, err := s.Changes(t.Context(), d)
@@ -229,8 +229,8 @@ func columnsOfTable(t *testing.T, db *sql.DB, table string) []string {
 	return column(t, db, "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?", table)
 }
 
-// TestCascades compares what a deleted row means with the foreign keys of a shop: the parts of
-// all rows that these delete or change must be among it.
+// TestCascades compares the parts that depend on a deleted row with the foreign keys of a shop:
+// they must include the parts of all rows that the foreign keys delete or change.
 func TestCascades(t *testing.T) {
 	_, raw := magento1test.NewShop(t, magento1test.Rich, "")
 	children := map[string][]string{}

@@ -18,9 +18,9 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1"
 )
 
-// A silentReplica is a semi-synchronous replica that does not say that it has got a
-// transaction until released. Meanwhile the server has the transaction in its log and sends it
-// to other replicas, but shows it to nobody.
+// A silentReplica is a semi-synchronous replica that does not acknowledge a transaction until
+// released. Meanwhile the server has the transaction in its log and sends it to other replicas, but
+// no other connection can see it.
 type silentReplica struct{ released chan struct{} }
 
 // HandleEvent implements [replication.EventHandler].
@@ -176,7 +176,8 @@ func TestHeldLookup(t *testing.T) {
 }
 
 // TestReadFromUnderLoad writes while it reads the log. Each transaction adds 1 to a quantity, so
-// that the sum of what is read must be the number of transactions up to the position, or more.
+// that the sum of the read quantities must be the number of transactions up to the position, or
+// more.
 func TestReadFromUnderLoad(t *testing.T) {
 	s := newShop(t)
 	const writers, writes = 4, 100

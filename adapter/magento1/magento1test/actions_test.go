@@ -37,7 +37,7 @@ func TestActions(t *testing.T) {
 		"register a customer":         {customers, addresses},
 		"change a password":           {customers},
 		"save all":                    {products},
-		"reindex":                     nil, // what was right
+		"reindex":                     nil, // the index was right
 		"apply a price rule":          {products},
 		"place an order":              {stock, orders},
 		"cancel an order":             {stock, orders},
@@ -119,8 +119,7 @@ func TestActionsAreRepeatable(t *testing.T) {
 	}
 }
 
-// TestOrders places and cancels an order, and checks what becomes of the stock and the
-// order.
+// TestOrders places and cancels an order, and checks the stock and the order afterwards.
 func TestOrders(t *testing.T) {
 	t.Parallel()
 	shop, a := open(t, Demo)

@@ -18,16 +18,16 @@ type ShopAdapter struct {
 	schemas *adapter.Schemas
 	tables  string // all of the shop's, separated by commas
 
-	reading chan struct{} // a lock on what follows: holds a value while someone reads the tables
+	reading chan struct{} // a lock on the fields below: holds a value while the tables are being read
 	legacy  *magento1.Database
 	parts   map[magento1.Part]readPart
-	// records holds what the tables held when their checksums were these. It is never
-	// written to.
+	// records holds the records of the tables when their checksums were these. It is never written
+	// to.
 	records   *memstore.Adapter
 	checksums []string
 }
 
-// A readPart is what was read of a part of the shop.
+// A readPart holds the records and the digest of a part of the shop.
 type readPart struct {
 	digest  string
 	records []adapter.Aggregate
@@ -110,7 +110,7 @@ func (a *ShopAdapter) present(ctx context.Context) (*memstore.Adapter, error) {
 func (a *ShopAdapter) read(ctx context.Context, before []string) (records *memstore.Adapter, complete, unchanged bool, err error) {
 	read, err := a.readChanged(ctx)
 	defer func() {
-		if !unchanged { // the digests may be those of other records
+		if !unchanged { // the digests may belong to other records
 			for _, p := range read {
 				delete(a.parts, p)
 			}
@@ -152,8 +152,8 @@ func (a *ShopAdapter) readChanged(ctx context.Context) (read []magento1.Part, er
 	return read, nil
 }
 
-// load returns the records of all parts, except those that no store can hold. complete:
-// there are none of these.
+// load returns the records of all parts, except records that no store can hold. complete: there are
+// no such records.
 func (a *ShopAdapter) load(ctx context.Context) (records *memstore.Adapter, complete bool, err error) {
 	records, complete = memstore.New(memstore.Options{Schemas: a.schemas}), true
 	for _, p := range magento1.Parts() {
@@ -175,8 +175,8 @@ func (a *ShopAdapter) load(ctx context.Context) (records *memstore.Adapter, comp
 	return records, complete, nil
 }
 
-// An assignment of a product has no id in the tables. It gets one here that follows from
-// what it assigns, so that it is the same each time that the tables are read.
+// An assignment of a product has no id in the tables. Its key here is computed from the ids of the
+// product and the target, so that it is the same each time that the tables are read.
 const assignmentBits = 20
 
 func assignmentKey(product, to int64) int64 { return product<<assignmentBits | to }
@@ -184,7 +184,7 @@ func assignmentKey(product, to int64) int64 { return product<<assignmentBits | t
 // assignedProduct returns the product of an assignment.
 func assignedProduct(assignment adapter.Key) adapter.Key { return assignment >> assignmentBits }
 
-// assignedTo names the attribute that says to what an assignment assigns a product.
+// assignedTo returns the name of the attribute with the target of an assignment.
 func assignedTo(r adapter.Resource) string {
 	switch r {
 	case adapter.ProductWebsites:

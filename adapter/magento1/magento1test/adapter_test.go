@@ -76,7 +76,7 @@ func describe(r adapter.Record, but []string) string {
 	return text.String()
 }
 
-// fresh returns what the tables hold, read by nothing that was there before.
+// fresh returns the records of the tables, read without any cached state.
 func fresh(t *testing.T, a *ShopAdapter) *memstore.Adapter {
 	t.Helper()
 	records := memstore.New(memstore.Options{Schemas: a.schemas})
@@ -120,8 +120,8 @@ func change(schema *adapter.Schema, values map[string]adapter.Value) func(adapte
 	}
 }
 
-// TestWrites makes clients' writes, and checks that the tables then hold what a store in
-// memory does after the same writes.
+// TestWrites makes clients' writes, and checks that the tables then hold the same records as a
+// store in memory after the same writes.
 func TestWrites(t *testing.T) {
 	t.Parallel()
 	_, a := open(t, Rich)
@@ -230,8 +230,7 @@ func TestWrites(t *testing.T) {
 					t.Fatalf("%s: %v", of.Name(), err)
 				}
 			}
-			// A product without a stock status has that of its stock item, which is what the
-			// tables say.
+			// A product without a stock status has its stock item's status, and so do the tables.
 			want, got := contents(t, inMemory, "stock_status"), contents(t, fresh(t, a), "stock_status")
 			if difference := cmp.Diff(contents(t, before, "stock_status"), want); difference == "" {
 				t.Error("the write changes nothing")

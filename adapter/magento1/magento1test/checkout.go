@@ -154,7 +154,7 @@ func (t entityTable) addLine(ctx context.Context, order int64, line OrderLine) e
 			FROM {p}catalog_product_entity e WHERE e.entity_id = ?) p WHERE o.entity_id = ?`, line.Quantity, line.Product, order)
 }
 
-// finishOrder sets the totals of an order to those of its lines.
+// finishOrder computes the totals of an order from its lines.
 func (x transaction) finishOrder(ctx context.Context, order int64) error {
 	return x.exec(ctx, `UPDATE {p}sales_flat_order o JOIN (SELECT order_id, COUNT(*) AS n, SUM(qty_ordered) AS quantity, SUM(row_total) AS total FROM {p}sales_flat_order_item GROUP BY order_id) l
 		ON l.order_id = o.entity_id SET o.total_item_count = l.n, o.total_qty_ordered = l.quantity, o.subtotal = l.total, o.base_subtotal = l.total, o.subtotal_incl_tax = l.total,
@@ -162,8 +162,8 @@ func (x transaction) finishOrder(ctx context.Context, order int64) error {
 		o.base_total_due = l.total + o.shipping_amount, o.tax_amount = 0, o.base_tax_amount = 0, o.discount_amount = 0, o.base_discount_amount = 0 WHERE o.entity_id = ?`, order)
 }
 
-// CancelOrder cancels an order that is new or being processed, and puts what it has not
-// canceled yet back into stock. It does nothing to others.
+// CancelOrder cancels an order that is new or being processed, and puts the quantities that are not
+// canceled yet back into stock. It does nothing to other orders.
 func (s *LiveShop) CancelOrder(ctx context.Context, order int64) error {
 	return s.inTx(ctx, func(tx transaction) error {
 		open, err := tx.ids(ctx, "SELECT entity_id FROM {p}sales_flat_order WHERE entity_id = ? AND state IN ('new', 'processing') FOR UPDATE", order)

@@ -1,11 +1,11 @@
 // Package magento1test creates databases of Magento 1 for tests, and changes them as a running
-// legacy store does. A [LiveShop] does to the tables what an administrator and a checkout do. A
+// legacy store does. A [LiveShop] changes the tables as an administrator and a checkout do. A
 // [ShopAdapter] serves the tables, so that a Portico with it answers as the original's REST
 // interface does, and stores the writes of clients in the tables.
 //
 // # Principles
 //
-//  1. The tables are those of a late release with the keys that reads use (tables.sql). Tests of
+//  1. The tables come from a late release with the keys that reads use (tables.sql). Tests of
 //     older releases drop columns and tables. The database is on a real server, which package
 //     sqltest starts.
 //  2. Three stores have every case that a reader must handle. Broken is small and has rows that no
@@ -17,9 +17,9 @@
 //     locks the rows that it depends on, and runs again after a deadlock. Actions with a random
 //     source do the same for the same source and tables.
 //  4. A [ShopAdapter] answers from the current tables: a read that begins after a commit returns
-//     it, whoever has committed. It reads through package magento1 into a memstore, again whenever
-//     the checksum of a table has changed. That takes a time proportional to the store, so stores
-//     must be small.
+//     it, whichever client has committed. It reads through package magento1 into a memstore, again
+//     whenever the checksum of a table has changed. That takes a time proportional to the store, so
+//     stores must be small.
 //  5. A write of a client locks the rows of its record, is executed by a copy of that memstore, and
 //     is then stored value by value. Only changed values are written, so that concurrent changes of
 //     other values in the same record are not undone.

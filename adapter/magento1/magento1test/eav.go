@@ -22,7 +22,7 @@ func (e entity) scoped() bool { return e == product || e == category }
 // table returns the name of the entity's own table.
 func (e entity) table() string { return "{p}" + string(e) + "_entity" }
 
-// An attribute says where the values of an attribute are.
+// An attribute gives the table of an attribute's values.
 type attribute struct {
 	id      int64
 	backend string // the suffix of the table, or static

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Size says how many records [Grow] adds to a shop.
+// A Size is the number of records that [Grow] adds to a shop.
 type Size struct{ Products, Customers, Orders int }
 
 // FirstGrown is the id of the first product, customer and order that Grow adds.

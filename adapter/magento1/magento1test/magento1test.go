@@ -84,9 +84,9 @@ func Fill(tb testing.TB, dsn string, shop Shop, prefix string) *sql.DB {
 	return db
 }
 
-// Break executes statements on a shop without checking foreign keys, as in old shops that
-// have lost some: there may be rows that refer to nothing afterwards, and rows that refer to
-// a removed one stay.
+// Break executes statements on a shop without checking foreign keys, as in legacy stores that have
+// lost some: there may be rows that refer to nothing afterwards, and rows that refer to a removed
+// one stay.
 func Break(tb testing.TB, db *sql.DB, statements ...string) {
 	tb.Helper()
 	conn, err := db.Conn(tb.Context())

@@ -113,7 +113,7 @@ func argument(v adapter.Value) any {
 // same reports whether two values are stored as the same.
 func same(a, b adapter.Value) bool { return a.Kind() == b.Kind() && argument(a) == argument(b) }
 
-// saveRecord writes what differs in a record and its parts, and returns its id. was is nil
+// saveRecord writes the changed values of a record and its parts, and returns its id. was is nil
 // for a new record.
 func (x transaction) saveRecord(ctx context.Context, was, is *adapter.Aggregate) (id int64, err error) {
 	r := is.Record.Schema.Resource
@@ -142,7 +142,7 @@ func (x transaction) saveRecord(ctx context.Context, was, is *adapter.Aggregate)
 	return id, err
 }
 
-// addRecord adds the row of a new record, and what saveValues does not write.
+// addRecord adds the row of a new record, and the values that saveValues does not write.
 func (t entityTable) addRecord(ctx context.Context, is *adapter.Aggregate, values map[place]adapter.Value) (int64, error) {
 	columns := map[string]any{}
 	for at, v := range values {

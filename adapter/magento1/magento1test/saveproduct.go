@@ -11,8 +11,8 @@ import (
 // allGroups stands for all customer groups in the records of prices.
 const allGroups = 32000
 
-// saveProductParts writes what differs in the prices, assignments and the stock item of a
-// product. changed: some of its values do. was is nil for a new product.
+// saveProductParts writes the changes of the prices, assignments and the stock item of a product.
+// changed: some of its values have changed. was is nil for a new product.
 func (x transaction) saveProductParts(ctx context.Context, id int64, was, is *adapter.Aggregate, changed bool) error {
 	if was == nil {
 		was = &adapter.Aggregate{}
@@ -37,7 +37,7 @@ func (x transaction) saveProductParts(ctx context.Context, id int64, was, is *ad
 	return x.indexStock(ctx, id)
 }
 
-// savePrices writes what differs in a list of prices.
+// savePrices writes the changes of a list of prices.
 func (x transaction) savePrices(ctx context.Context, id int64, list string, was, is adapter.Record) error {
 	table := "{p}catalog_product_entity_" + list
 	before := map[adapter.Key]adapter.Record{}
@@ -87,7 +87,7 @@ func (x transaction) insertRow(ctx context.Context, table string, columns map[st
 	return x.exec(ctx, "INSERT INTO "+table+" ("+strings.Join(names, ", ")+") VALUES (?"+strings.Repeat(", ?", len(names)-1)+")", arguments...)
 }
 
-// saveAssignments writes to what a product is assigned, and reports whether that differs.
+// saveAssignments writes the assignments of a product, and reports whether they have changed.
 func (x transaction) saveAssignments(ctx context.Context, id int64, r adapter.Resource, was, is []adapter.Record) (differs bool, err error) {
 	table := map[adapter.Resource]string{adapter.ProductWebsites: "{p}catalog_product_website", adapter.ProductCategories: "{p}catalog_category_product"}[r]
 	of := func(parts []adapter.Record) map[int64]adapter.Record {
@@ -125,7 +125,7 @@ func (x transaction) saveAssignments(ctx context.Context, id int64, r adapter.Re
 	return differs, nil
 }
 
-// saveStock writes what differs in the stock item, and reports whether anything does.
+// saveStock writes the changes of the stock item, and reports whether there are any.
 func (x transaction) saveStock(ctx context.Context, id int64, was, is []adapter.Record) (differs bool, err error) {
 	var before adapter.Record
 	for _, part := range was {

@@ -10,7 +10,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// A LiveShop changes the tables of a legacy system. It is safe for concurrent use.
+// A LiveShop changes the tables of a legacy store. It is safe for concurrent use.
 type LiveShop struct {
 	db     *sql.DB
 	prefix string
@@ -79,7 +79,7 @@ func (s *LiveShop) inTx(ctx context.Context, f func(transaction) error) error {
 		if err == nil {
 			return nil
 		}
-		_ = tx.Rollback() // what err says is worth more
+		_ = tx.Rollback() // err is more useful
 		if !isServerError(err, deadlock) && !isServerError(err, noNextID) {
 			return err
 		}

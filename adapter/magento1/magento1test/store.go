@@ -97,7 +97,7 @@ func lockCustomer(key adapter.Key) []lock {
 	return []lock{{"SELECT entity_id FROM {p}customer_entity WHERE entity_id = ? FOR UPDATE", key}}
 }
 
-// locks returns what to lock before a record is changed; nil if it is only read.
+// locks returns the locks to take before a record is changed; nil if it is only read.
 func (s store) locks(key adapter.Key) []lock {
 	switch s.resource {
 	case adapter.Products:
@@ -115,7 +115,7 @@ func (s store) locks(key adapter.Key) []lock {
 	}
 }
 
-// locksOfNew returns what to lock before a record is created; nil if it is only read.
+// locksOfNew returns the locks to take before a record is created; nil if it is only read.
 func (s store) locksOfNew(r adapter.Record) []lock {
 	switch s.resource {
 	case adapter.Products, adapter.Customers:
@@ -129,9 +129,8 @@ func (s store) locksOfNew(r adapter.Record) []lock {
 	}
 }
 
-// write executes a write on the records that the tables hold once the locks are held, and
-// stores what it has changed. saved holds the ids that the tables have chosen, by the keys
-// of the new records.
+// write executes a write on the current records of the tables once the locks are held, and stores
+// the changes. saved holds the ids that the tables have assigned, by the keys of the new records.
 func (s store) write(ctx context.Context, op string, locks []lock, execute func(adapter.Store) error) (saved map[adapter.Key]adapter.Key, err error) {
 	if locks == nil {
 		return nil, &adapter.Error{Kind: adapter.Unsupported, Op: op + " " + string(s.resource), Err: errReadOnly}

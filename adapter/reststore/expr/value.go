@@ -32,7 +32,7 @@ func FromInteger(i int64) any {
 	return int(i)
 }
 
-// StorableText is Text with an error for what is no text that every database can hold.
+// StorableText is Text, and fails for values that are not texts that every database can hold.
 func StorableText(v any) (string, error) {
 	text, ok := Text(v)
 	switch {

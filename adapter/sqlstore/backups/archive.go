@@ -26,7 +26,8 @@ const (
 	maxHeaderBytes = 16 << 20
 )
 
-// A Header is the first entry of an archive: what is needed to read it.
+// A Header is the first entry of an archive. It holds the information that reading the archive
+// takes.
 type Header struct {
 	Format     int       `json:"format"`
 	Created    time.Time `json:"created"`
@@ -36,7 +37,7 @@ type Header struct {
 	Tables     []*Table  `json:"tables"`
 }
 
-// A Manifest is the last entry of an archive: what was in it.
+// A Manifest is the last entry of an archive. It counts the contents.
 type Manifest struct {
 	Created  time.Time           `json:"created"`
 	Engine   string              `json:"engine"`
@@ -51,8 +52,8 @@ type TableSum struct {
 	Digest string `json:"digest"`
 }
 
-// A MediaSum is the number of images, their size and their checksum. Missing are those that the
-// database names and the store did not have.
+// A MediaSum is the number of images, their size and their checksum. Missing counts the images that
+// the database names and the store did not have.
 type MediaSum struct {
 	Files   int64  `json:"files"`
 	Bytes   int64  `json:"bytes"`
@@ -68,8 +69,8 @@ func (m *Manifest) Rows() (total int64) {
 	return total
 }
 
-// A Progress is called from time to time with what is being done, a table or "images", and how many
-// rows or files of it are done.
+// A Progress is called from time to time with the current part, a table or "images", and the number
+// of its rows or files that are done.
 type Progress func(part string, done int64)
 
 // call calls a progress unless it is nil.
@@ -87,7 +88,7 @@ var (
 	ErrNotEmpty   = errors.New("the database is not empty")
 )
 
-// mediaLine returns what the checksum of images adds up for one.
+// mediaLine returns the bytes that one image adds to the checksum of images.
 func mediaLine(name string, size int64, digest []byte) []byte {
 	line, _ := json.Marshal([]any{name, size, digest}) // of these types it never fails
 	return line

@@ -56,8 +56,8 @@ func withoutLocal(tables []*Table) []*Table {
 	return slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return isLocal(t.Name) })
 }
 
-// layout returns the tables that some migrations make, each after those that it refers to, without those
-// that are local.
+// layout returns the tables that some migrations create, each after the tables that it references.
+// It leaves out local tables.
 func layout(ctx context.Context, versions []int64) (tables []*Table, err error) {
 	folder, err := os.MkdirTemp("", "portico-layout-")
 	if err != nil {
@@ -87,7 +87,7 @@ func layout(ctx context.Context, versions []int64) (tables []*Table, err error) 
 	return inOrder(withoutLocal(tables)), nil
 }
 
-// migrateTo runs those migrations that are of some versions.
+// migrateTo runs the migrations with the given versions.
 func migrateTo(ctx context.Context, db *engine.DB, versions []int64) error {
 	known, err := db.Engine.MigrationVersions()
 	if err != nil {
@@ -98,7 +98,7 @@ func migrateTo(ctx context.Context, db *engine.DB, versions []int64) error {
 	return err
 }
 
-// describe reads what a table of SQLite is like.
+// describe reads the definition of an SQLite table.
 func describe(ctx context.Context, query engine.QueryFunc, name string) (*Table, error) {
 	t := &Table{Name: name}
 	definitions, err := engine.SelectColumn[string](ctx, query, "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", name)

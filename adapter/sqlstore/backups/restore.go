@@ -23,16 +23,17 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 )
 
-// Options say how Restore works.
+// Options configure [Restore].
 type Options struct {
-	// Force replaces what the database holds.
+	// Force replaces the contents of a database that is not empty.
 	Force bool
 	// Verify reads everything back from the database and the store of images, and compares it
 	// with the manifest.
 	Verify bool
-	// WhileRunning goes on although other processes use the database. They notice what changes.
+	// WhileRunning goes on although other processes use the database. They notice the changes.
 	WhileRunning bool
-	// TakeMedia makes the store of images the database's even if it is another one's.
+	// TakeMedia makes the database the owner of the image store, even if the store belongs to
+	// another database.
 	TakeMedia bool
 	Progress  Progress
 }
@@ -109,7 +110,7 @@ type restoring struct {
 	hasEpoch     bool
 }
 
-// announce lets processes notice what is restored, until end is called. The tables are there.
+// announce announces the restore to other processes, until end is called. The tables must exist.
 func (r *restoring) announce(ctx context.Context) (end func() error, err error) {
 	if announces, err := r.DB.IsTable(ctx, "import_process"); err != nil || !announces {
 		return func() error { return nil }, err
@@ -209,7 +210,7 @@ func (r *restoring) prepare(ctx context.Context) error {
 	return nil
 }
 
-// load replaces all rows, and compares what it has read with the manifest.
+// load replaces all rows, and compares the archive with its manifest.
 func (r *restoring) load(ctx context.Context, tx *engine.Tx) error {
 	for _, t := range r.tables {
 		if t.prefixed || r.Force {
@@ -367,7 +368,7 @@ func (r *restoring) compareTables(sums map[string]*sum) error {
 	return nil
 }
 
-// compareArchive compares what was read from the archive with its manifest.
+// compareArchive compares the rows and images of the archive with its manifest.
 func (r *restoring) compareArchive() error {
 	if err := r.compareTables(r.sums); err != nil {
 		return err

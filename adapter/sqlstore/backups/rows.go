@@ -21,7 +21,7 @@ import (
 )
 
 // A sum is a checksum of rows in any order: their SHA-256 sums are added up, as four numbers each.
-// It finds what was lost or damaged, not what an attacker has changed.
+// It detects loss and damage, but no changes by an attacker.
 type sum struct {
 	rows  int64
 	lanes [4]uint64
@@ -99,7 +99,7 @@ type rawText struct {
 
 var errValue = errors.New("the value is of an unexpected type")
 
-// portable returns a value as it is in archives, whatever type the driver has given it.
+// portable converts a value of any type that drivers return to its form in archives.
 func portable(value any, kind string) (any, error) {
 	switch v := value.(type) {
 	case nil:

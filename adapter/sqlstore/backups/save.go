@@ -24,13 +24,13 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 )
 
-// A Store is a database and where its images are.
+// A Store is a database with its store of images.
 type Store struct {
 	DB    *engine.DB
 	Media media.Store // nil: there are none
 }
 
-// errMigrations says that the tables are not those of the program.
+// errMigrations reports that the database has tables of another version of the program.
 var errMigrations = errors.New("the tables are not those of this version of Portico: run portico migrate first, or the version that made them")
 
 // Save writes an archive. It reads all tables as they are at one moment.

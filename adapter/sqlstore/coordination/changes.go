@@ -14,21 +14,22 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
-// Processes cache what they have read, and imports of other processes change it. The protocol
-// by which no process answers with anything older than a committed import:
+// Processes cache records, and imports by other processes change these records. This protocol
+// ensures that no process answers with records older than a committed import:
 //
-//   - A transaction that imports records increments the generation in import_state, and notes
-//     under it which records it has changed. The row of import_state stays locked until the
-//     commit, so that generations become visible in their order.
-//   - An importer announces itself by a row of import_process before its first transaction.
-//     While there is such a row, a process that caches reads the generation before it answers
-//     from its cache, and first drops what has changed since the last time ([Watch]).
-//   - Without such a row it looks every lookEvery, and answers from its cache only if a look
-//     began less than lookValid ago. So an importer need only wait announceWait, and not even
-//     that if no process has registered that it caches.
-//   - What replaces records without noting which, such as a restored backup, changes the epoch of the
-//     store in the same transaction ([Replace]). No process uses what it has cached of another
-//     epoch, so that this holds for caches that outlive all processes, too.
+//   - A transaction that imports records increments the generation in import_state, and notes the
+//     changed records under it. The row of import_state stays locked until the commit, so that
+//     generations become visible in their order.
+//   - An importer announces itself by a row of import_process before its first transaction. While
+//     there is such a row, a process that caches reads the generation before it answers from its
+//     cache, and first drops the records that have changed since it last did so ([Watcher]).
+//   - Without such a row it looks every lookEvery, and answers from its cache only if a look began
+//     less than lookValid ago. So an importer needs to wait only announceWait, or not at all if no
+//     process has registered that it caches.
+//   - A program that replaces records without noting their keys, such as the restore of a backup,
+//     changes the epoch of the store in the same transaction ([AnnounceReplacement]). No process
+//     uses cached records of another epoch, so the protocol also covers caches that outlive all
+//     processes.
 //   - Rows of processes that were killed expire. The process that removes them locks
 //     import_state first. A transaction that imports locks it, too, and then checks that the
 //     row of its importer is still there. So an importer that was paused for a long time
@@ -37,7 +38,8 @@ const (
 	lookEvery    = time.Second
 	lookValid    = 1500 * time.Millisecond
 	announceWait = 2 * time.Second
-	// processTTL is when the row of a process expires, and renewProcess when it is renewed.
+	// processTTL is the time until the row of a process expires, and renewProcess the time until
+	// the process renews it.
 	processTTL   = 5 * time.Minute
 	renewProcess = time.Minute
 	// The changed records are noted for the last keptGenerations generations, and at most
@@ -47,13 +49,13 @@ const (
 	maxChangedKeys  = 256
 )
 
-// A ImportWatch is what imports note of the records that they change.
+// An ImportWatch coordinates imports with the processes that cache records.
 type ImportWatch struct{ db *engine.DB }
 
-// NewImportWatch returns what imports note in a database.
+// NewImportWatch returns the ImportWatch of a database.
 func NewImportWatch(db *engine.DB) ImportWatch { return ImportWatch{db} }
 
-// An Announcement says that this process imports records, so that those that cache records
+// An Announcement announces that this process imports records, so that processes that cache records
 // notice each change. It is safe for concurrent use.
 type Announcement struct {
 	db      *engine.DB
@@ -62,9 +64,9 @@ type Announcement struct {
 	renewed time.Time
 }
 
-// Announce announces that this process is going to import records. If processes are
-// running that cache them, it waits two seconds until these have noticed. Kinds: Unavailable,
-// Internal.
+// Announce announces that this process is going to import records. If other processes cache
+// records, it waits two seconds, until all of them have noticed the announcement. Kinds:
+// Unavailable, Internal.
 func (l ImportWatch) Announce(ctx context.Context) (*Announcement, error) {
 	a := &Announcement{db: l.db, id: rand.Text()}
 	if err := a.Repeat(ctx); err != nil {
@@ -73,22 +75,22 @@ func (l ImportWatch) Announce(ctx context.Context) (*Announcement, error) {
 	return a, nil
 }
 
-// An InUseError says that processes use a store that is about to be replaced.
+// An InUseError reports that processes use a store that is about to be replaced.
 type InUseError struct {
 	Processes int
-	// Forgotten is when those of them that were killed do not count any more.
+	// Forgotten is the time until killed processes no longer count.
 	Forgotten time.Duration
 }
 
-// Error says what to do.
+// Error returns the number of processes and the remedy.
 func (e *InUseError) Error() string {
 	return fmt.Sprintf("%d processes use the database, or were killed and count for %s more: stop them first", e.Processes, e.Forgotten.Round(time.Second))
 }
 
-// AnnounceAlone is Announce for what replaces the store. It fails with an [*InUseError] if another
-// process uses the database: one that imports, or one that serves records and caches them. Processes
-// that start later notice the replacement as they notice an import. Further kinds: Unavailable,
-// Internal.
+// AnnounceAlone is Announce for a replacement of the whole store. It fails with an [*InUseError] if
+// another process uses the database: one that imports, or one that serves records and caches them.
+// Processes that start later notice the replacement as they notice an import. Further kinds:
+// Unavailable, Internal.
 func (l ImportWatch) AnnounceAlone(ctx context.Context) (*Announcement, error) {
 	a := &Announcement{db: l.db, id: rand.Text()}
 	const op = "look for processes"
@@ -172,20 +174,21 @@ func (a *Announcement) Keep(ctx context.Context) (stop func()) {
 	return func() { cancel(); renewing.Wait() }
 }
 
-// End says that the process imports nothing more. Kinds: Unavailable, Internal.
+// End withdraws the announcement. Kinds: Unavailable, Internal.
 func (a *Announcement) End(ctx context.Context) error {
 	return a.db.WrapError(ctx, "end announcement", importProcesses{a.db}.unregister(ctx, a.id))
 }
 
-// ErrUnannounced says that the row of an importer is no longer there.
+// ErrUnannounced reports that the row of an importer has been removed.
 var ErrUnannounced = errors.New("the announcement of the import has expired")
 
 // importProcesses are the rows by which processes that import records and processes that cache
 // them know of each other.
 type importProcesses struct{ db *engine.DB }
 
-// register inserts or renews the row of a process. Rows of others that were renewed before the clock
-// was set back expire as if they had been renewed now: those of killed processes would stay that long.
+// register inserts or renews the row of a process. Other processes' rows that were renewed before
+// the clock was set back expire as if they had been renewed now: otherwise rows of killed processes
+// would stay until the clock has caught up.
 func (p importProcesses) register(ctx context.Context, id string, imports bool) error {
 	_, err := p.db.WriteStatements.Exec(ctx, "UPDATE import_process SET expires_ms = "+p.db.Engine.Now+" + ? WHERE expires_ms > "+p.db.Engine.Now+" + ?", processTTL.Milliseconds(), processTTL.Milliseconds())
 	if err != nil {
@@ -221,7 +224,8 @@ func (p importProcesses) removeExpired(ctx context.Context) error {
 		return p.db.WrapError(ctx, "look for expired processes", err)
 	}
 	return p.db.Write(ctx, "remove expired processes", func(tx *engine.Tx) error {
-		// A new generation, as nodes of a cluster exclude each other only by what they write.
+		// The new generation excludes other nodes of a cluster: they exclude each other only by the
+		// rows that they write.
 		if err := tx.Exec(ctx, "UPDATE import_state SET generation = generation + 1"); err != nil {
 			return err
 		}
@@ -230,17 +234,17 @@ func (p importProcesses) removeExpired(ctx context.Context) error {
 	})
 }
 
-// Changed notes which records of a backend are about to be read as they are there now, parts by the
-// keys of their roots. Processes that cache records drop them within two seconds. Kinds: Unavailable,
-// Internal.
+// Changed notes the records of a backend that are about to be read in their current state, parts by
+// the keys of their roots. Processes that cache records drop them within two seconds. Kinds:
+// Unavailable, Internal.
 func (l ImportWatch) Changed(ctx context.Context, changed map[adapter.Resource][]adapter.Key) error {
 	return l.db.Write(ctx, "note changes", func(tx *engine.Tx) error { return NoteImport(ctx, tx, nil, changed) })
 }
 
-// NoteImport starts a generation, and notes under it which records an import has changed. announcement is
-// that of the import; nil: it was not announced.
+// NoteImport starts a generation, and notes the records that an import has changed under it.
+// announcement belongs to the import; nil: it was not announced.
 func NoteImport(ctx context.Context, t *engine.Tx, announcement *Announcement, changed map[adapter.Resource][]adapter.Key) error {
-	// The time is for processes that start later, and share what others have cached.
+	// The time is for processes that start later and share a cache with others.
 	if err := startGeneration(ctx, t, announcement, ", changed_ms = "+t.DB.Engine.Now); err != nil {
 		return err
 	}
@@ -261,8 +265,8 @@ func NoteImport(ctx context.Context, t *engine.Tx, announcement *Announcement, c
 	return t.Exec(ctx, "DELETE FROM import_change WHERE generation <= ?", generation-keptGenerations)
 }
 
-// AnnounceReplacement starts a generation, and notes that everything may have changed: it renews the epoch of the
-// store. announcement is that of whatever replaces the records; nil: it was not announced.
+// AnnounceReplacement starts a generation, and notes that everything may have changed: it renews
+// the epoch of the store. announcement belongs to the replacement; nil: it was not announced.
 func AnnounceReplacement(ctx context.Context, t *engine.Tx, announcement *Announcement) error {
 	if err := startGeneration(ctx, t, announcement, ""); err != nil {
 		return err
@@ -270,9 +274,9 @@ func AnnounceReplacement(ctx context.Context, t *engine.Tx, announcement *Announ
 	return t.Exec(ctx, engine.RenewEpoch, rand.Text())
 }
 
-// Around runs what changes records, or which of them clients see, without noting what it changes. It is
-// announced, and processes drop everything that they have cached before it begins and when it has
-// ended. Kinds: those of change; Unavailable, Internal.
+// Around runs change, which changes records, or the set of records that clients see, without noting
+// their keys. It announces the change, and processes drop all cached records before the change
+// begins and when it has ended. Kinds: the kinds of change; Unavailable, Internal.
 func (l ImportWatch) Around(ctx context.Context, change func() error) (err error) {
 	a, err := l.Announce(ctx)
 	if err != nil {
@@ -290,7 +294,7 @@ func (l ImportWatch) Around(ctx context.Context, change func() error) (err error
 	return errors.Join(change(), renew(ended))
 }
 
-// startGeneration locks import_state, where it also makes further assignments, and fails with
+// startGeneration locks import_state, and makes further assignments in its row, and fails with
 // [ErrUnannounced] if the announcement, unless nil, is no longer there.
 func startGeneration(ctx context.Context, t *engine.Tx, announcement *Announcement, further string) error {
 	if err := t.Exec(ctx, "UPDATE import_state SET generation = generation + 1"+further); err != nil {

@@ -16,32 +16,31 @@ import (
 )
 
 const (
-	// lookTimeout limits a look while no importer has announced itself. Together with
-	// lookEvery it is less than lookValid, so that nobody waits for a look then.
-	// importTimeout limits the others.
+	// lookTimeout limits a look while no importer has announced itself. Together with lookEvery it
+	// is less than lookValid, so that no caller waits for a look then. importTimeout limits the
+	// others.
 	lookTimeout   = 400 * time.Millisecond
 	importTimeout = 2 * time.Second
 	// registerTimeout limits how long a process waits to register.
 	registerTimeout = 5 * time.Second
 )
 
-// A Watcher notices what imports change, of this process and of others, so that a process that
-// caches records answers with nothing that is older than a committed import. While no process
+// A Watcher notices the changes of imports, by this process and by others, so that a process that
+// caches records never answers with records older than a committed import. While no process
 // imports, it reads one row each second. It is safe for concurrent use.
 //
-// While the database cannot be read, nobody can know what has changed. Then a Watch trusts the
-// cache if no importer had announced itself before, so that the process goes on answering
-// without its database.
+// While the database cannot be read, changes remain unknown. A Watcher then trusts the cache if no
+// importer had announced itself before, so that the process goes on answering without its database.
 type Watcher struct {
 	db    *engine.DB
 	id    string
 	apply func(ctx context.Context, changed map[adapter.Resource][]adapter.Key)
-	// setEpoch is called with the epoch of the store; nil: nobody asks.
+	// setEpoch is called with the epoch of the store; nil: it is not needed.
 	setEpoch func(epoch string)
 	hasEpoch bool // the database has one
 	began    time.Time
-	// knownUntil is until when the process knows of all changes without looking, and
-	// registeredUntil until when importers know of the process. Both count from began.
+	// knownUntil is the time until which the process knows of all changes without looking, and
+	// registeredUntil the time until which importers know of the process. Both count from began.
 	knownUntil, registeredUntil atomic.Int64
 	failed                      atomic.Bool // the last look did
 
@@ -50,31 +49,32 @@ type Watcher struct {
 	generation int64         // the last one that was applied; -1 before the first look
 	epoch      string        // the last one that was set
 	importing  bool          // an importer had announced itself at the last successful look
-	cached     time.Duration // how old what is cached may have been at the start
+	cached     time.Duration // the maximum age of cached replies at the start
 
 	stop context.CancelFunc
 	done sync.WaitGroup
 }
 
-// NewWatch returns a Watch that knows nothing until Start is called.
+// NewWatch returns a Watcher that knows nothing until Start is called.
 func (l ImportWatch) NewWatch() *Watcher {
 	return &Watcher{db: l.db, id: rand.Text(), began: time.Now(), turn: make(chan struct{}, 1), generation: -1, stop: func() {}}
 }
 
-// Start begins to watch, until Close is called. apply drops what is cached of some records,
-// parts by the keys of their roots; without keys, of all records of the resource; nil, of all.
-// It must not call the Watch. cached is how old replies may be that are cached already, as in a
-// cache that processes share: if there was an import since, everything is dropped.
+// Start begins to watch, until Close is called. apply drops cached records, given by their keys, or
+// by the keys of their roots for parts. A resource without keys stands for all its records, and nil
+// for the records of all resources. apply must not call the Watcher. cached is the maximum age of
+// replies that are already cached, as in a cache that processes share: if there was an import
+// within that time, everything is dropped.
 //
 // Unless nil, setEpoch is called with the epoch of the store as soon as it is known, and before
-// everything is dropped when it changes. Nothing may be used of another epoch that a cache has.
+// everything is dropped when it changes. The cache must not use replies of any other epoch.
 func (w *Watcher) Start(ctx context.Context, cached time.Duration, setEpoch func(epoch string), apply func(ctx context.Context, changed map[adapter.Resource][]adapter.Key)) {
 	w.apply, w.cached, w.setEpoch = apply, cached, setEpoch
 	if w.setEpoch == nil {
 		w.setEpoch = func(string) {}
 	}
 	exists, err := w.db.IsTable(ctx, engine.StateTable)
-	if w.hasEpoch = exists || err != nil; !w.hasEpoch { // the tables are somebody else's
+	if w.hasEpoch = exists || err != nil; !w.hasEpoch { // Portico did not create the tables
 		w.setEpoch("")
 	}
 	ctx, w.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -115,7 +115,7 @@ func (w *Watcher) run(ctx context.Context) {
 	}
 }
 
-// register lets importers know of the process, and removes those that were killed.
+// register makes the process known to importers, and removes the rows of killed processes.
 func (w *Watcher) register(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, registerTimeout)
 	defer cancel()
@@ -130,9 +130,9 @@ func (w *Watcher) register(ctx context.Context) {
 // known reports whether the process knows of all changes without looking.
 func (w *Watcher) known() bool { return int64(time.Since(w.began)) < w.knownUntil.Load() }
 
-// Await returns when everything has been dropped that imports have changed that were committed
-// before the call. It reports false if that cannot be known. While no process imports it takes
-// a few nanoseconds.
+// Await returns when all records that were changed by imports committed before the call have been
+// dropped. It reports false if it cannot know that. While no process imports it takes a few
+// nanoseconds.
 func (w *Watcher) Await(ctx context.Context) bool {
 	if w.known() {
 		return true
@@ -143,8 +143,8 @@ func (w *Watcher) Await(ctx context.Context) bool {
 	return w.share(ctx)
 }
 
-// share waits for a look that begins after the call. Callers that wait for the same turn share
-// it.
+// share waits for a look that begins after the call. Callers that wait at the same time share the
+// look.
 func (w *Watcher) share(ctx context.Context) bool {
 	result := w.looks.DoChan("", func() (any, error) {
 		w.turn <- struct{}{}
@@ -160,7 +160,8 @@ func (w *Watcher) share(ctx context.Context) bool {
 	}
 }
 
-// look reads what has changed, and drops it. It reports whether the cache can be trusted.
+// look drops the records that have changed since the last look. It reports whether the cache can be
+// trusted.
 func (w *Watcher) look() bool {
 	begun := int64(time.Since(w.began))
 	registeredUntil := w.registeredUntil.Load()
@@ -191,7 +192,7 @@ func (w *Watcher) look() bool {
 	return true
 }
 
-// takeOver drops what has changed since the last look.
+// takeOver drops the records that have changed since the last look, and remembers the new state.
 func (w *Watcher) takeOver(ctx context.Context, state changeState) error {
 	first, replaced := w.generation < 0, state.epoch != w.epoch
 	if replaced {
@@ -213,7 +214,7 @@ func (w *Watcher) takeOver(ctx context.Context, state changeState) error {
 	return nil
 }
 
-// changeState is what a process reads before it answers from its cache.
+// changeState is the state of imports that a process reads before it answers from its cache.
 type changeState struct {
 	generation int64
 	epoch      string        // of the store; it has another one after everything was replaced
@@ -236,8 +237,8 @@ func (w *Watcher) readState(ctx context.Context) (s changeState, err error) {
 // maxChangeAge bounds changeState.age.
 const maxChangeAge = 100 * 365 * 24 * time.Hour
 
-// readChanges returns what was changed in later generations than since, and the last of them.
-// nil stands for everything; a resource without keys, for all its records.
+// readChanges returns the records that were changed in generations later than since, and the last
+// generation. nil stands for everything; a resource without keys, for all its records.
 func (w *Watcher) readChanges(ctx context.Context, since int64) (changed map[adapter.Resource][]adapter.Key, generation int64, err error) {
 	changed = map[adapter.Resource][]adapter.Key{}
 	all := map[adapter.Resource]bool{}

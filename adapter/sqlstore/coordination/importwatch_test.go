@@ -23,7 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A cachingProcess caches names of products, and drops them as its Watch says.
+// A cachingProcess caches names of products, and drops them when its Watcher calls apply.
 type cachingProcess struct {
 	*coordination.Watcher
 	store   shop
@@ -68,7 +68,7 @@ func newCachingProcess(t *testing.T, dsn string) *cachingProcess {
 	return p
 }
 
-// takeDropped returns what was dropped since the last call.
+// takeDropped returns the records dropped since the last call.
 func (p *cachingProcess) takeDropped() []map[adapter.Resource][]adapter.Key {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,7 +76,7 @@ func (p *cachingProcess) takeDropped() []map[adapter.Resource][]adapter.Key {
 	return p.dropped
 }
 
-// name returns the name of a product, from what is cached if that can be trusted.
+// name returns the name of a product, from the cache if that can be trusted.
 func (p *cachingProcess) name(t *testing.T, key adapter.Key) string {
 	trusted := p.Await(t.Context())
 	p.mu.Lock()
@@ -94,7 +94,7 @@ func (p *cachingProcess) name(t *testing.T, key adapter.Key) string {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.dropped) == drops { // otherwise it may be older than what was dropped
+	if len(p.dropped) == drops { // otherwise it may be older than the dropped name
 		p.names[key] = r.Get("name").Text()
 	}
 	return r.Get("name").Text()
@@ -117,9 +117,9 @@ func importMerged(t *testing.T, a *sqlstore.RecordAdapter, batch ...adapter.Aggr
 	}
 }
 
-// TestImportsEndCaches imports in one process while others answer from what they have cached,
-// and checks that these answer with nothing older than a committed import: before anybody
-// imports, after the importer has announced itself, and after the announcement has expired.
+// TestImportsEndCaches imports in one process while others answer from their caches, and checks
+// that these never answer with names older than a committed import: before anybody imports, after
+// the importer has announced itself, and after the announcement has expired.
 func TestImportsEndCaches(t *testing.T) {
 	sqltest.EachEngine(t, testImportsEndCaches)
 }
@@ -184,7 +184,7 @@ func testImportsEndCaches(t *testing.T, e sqltest.Engine) {
 	}
 }
 
-// TestChangesSeen checks what a process learns of imports.
+// TestChangesSeen checks that a process notices the changes of imports.
 func TestChangesSeen(t *testing.T) {
 	sqltest.EachEngine(t, testChangesSeen)
 }
@@ -193,7 +193,7 @@ func testChangesSeen(t *testing.T, e sqltest.Engine) {
 	dsn := demotest.Database(t, e.Name)
 	importer := openAt(t, dsn)
 	a := importer.Adapter()
-	announcement, err := importer.Changes().Announce(t.Context()) // which waits for nobody
+	announcement, err := importer.Changes().Announce(t.Context()) // which does not wait, as no process caches
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func testChangesSeen(t *testing.T, e sqltest.Engine) {
 	}
 }
 
-// TestLaterLooks checks that nobody shares a look that began before the call.
+// TestLaterLooks checks that no caller shares a look that began before the call.
 func TestLaterLooks(t *testing.T) {
 	db := openAt(t, demotest.Database(t, "sqlite"))
 	if _, err := db.Changes().Announce(t.Context()); err != nil {
@@ -329,7 +329,8 @@ func TestLaterLooks(t *testing.T) {
 	}
 }
 
-// TestWatchWithoutDatabase checks what a process may trust while it cannot read its database.
+// TestWatchWithoutDatabase checks when a process trusts its cache while it cannot read its
+// database.
 func TestWatchWithoutDatabase(t *testing.T) {
 	for name, tt := range map[string]struct{ importing, trusted, withoutTables bool }{
 		"nobody imported":           {trusted: true},

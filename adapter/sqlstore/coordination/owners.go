@@ -57,7 +57,8 @@ func (w OwnerTable) Announce(ctx context.Context, p outbox.Process, ttl time.Dur
 			w.db.Engine.Upsert("process_id", "wishes", "known", "expires_ms"), p.ID, string(wishes), string(known), ttl.Milliseconds()); err != nil {
 			return err
 		}
-		// A process that was killed before the clock was set back would hold up turns until then.
+		// A process that was killed before the clock was set back would hold up handovers until
+		// then.
 		if _, err := tx.Run(ctx, "UPDATE write_process SET expires_ms = "+w.db.Engine.Now+" + ? WHERE expires_ms > "+w.db.Engine.Now+" + ?", ttl.Milliseconds(), ttl.Milliseconds()); err != nil {
 			return err
 		}

@@ -35,8 +35,8 @@ type Parked struct {
 }
 
 // Park stores records as dead letters. For records that are dead letters already, Reason and
-// RetryAt replace the stored values, ParkedAt stays, and Attempts grows by one, whatever it is
-// in records. If a part would have more than [MaxParked] dead letters, one with the key 0
+// RetryAt replace the stored values, ParkedAt stays, and Attempts grows by one, regardless of its
+// value in records. If a part would have more than [MaxParked] dead letters, one with the key 0
 // replaces them all. Kinds: Invalid, Unavailable, Internal.
 func (i ImportLog) Park(ctx context.Context, source string, records ...Parked) error {
 	return WriteLease(ctx, i.db, "park records", i.lease, func(tx *engine.Tx) error {

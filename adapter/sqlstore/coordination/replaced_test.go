@@ -16,7 +16,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
-// A noticingProcess is a watch that notes what it notices, in order.
+// A noticingProcess is a Watcher that records new epochs and drops, in order.
 type noticingProcess struct {
 	*coordination.Watcher
 	noticed []string
@@ -35,7 +35,7 @@ func newNoticingProcess(t *testing.T, dsn string) *noticingProcess {
 	return p
 }
 
-// takeNoticed looks, and returns what the process has noticed since the last call.
+// takeNoticed looks, and returns the epochs and drops since the last call.
 func (p *noticingProcess) takeNoticed(t *testing.T) []string {
 	t.Helper()
 	if !p.Look() {
@@ -45,7 +45,7 @@ func (p *noticingProcess) takeNoticed(t *testing.T) []string {
 	return p.noticed
 }
 
-// TestReplace checks what processes learn of a store that is replaced: the new epoch, and then that
+// TestReplace checks that processes notice when a store is replaced: first the new epoch, then that
 // everything has changed.
 func TestReplace(t *testing.T) { sqltest.EachEngine(t, testReplace) }
 
@@ -177,7 +177,7 @@ func testAnnounceAlone(t *testing.T, e sqltest.Engine) {
 	alone("one was killed")
 }
 
-// TestForeignTables checks that processes on tables without an epoch share what they cache.
+// TestForeignTables checks that processes on tables without an epoch share cached replies.
 func TestForeignTables(t *testing.T) {
 	dsn := demotest.Database(t, "sqlite")
 	sqltest.Exec(t, openAt(t, dsn).dsn, "DROP TABLE store_state")

@@ -39,8 +39,9 @@ func (c *Store) Use(ctx context.Context, nonce string, timestamp int64) (fresh b
 	return fresh && err == nil, c.db.WrapError(ctx, op, err)
 }
 
-// prune deletes the nonces that are older than maxNonceAge. As a clock that runs ahead makes new ones
-// look old, it leaves those of the last week until the clock has been right for maxNonceAge.
+// prune deletes the nonces that are older than maxNonceAge. A clock that runs ahead makes new
+// nonces look old, so prune leaves the nonces of the last week until the clock has been right for
+// maxNonceAge.
 func (c *Store) prune(ctx context.Context) error {
 	oldest := c.nonceClock.steady(c.nonceClock.Read())
 	return c.db.Write(ctx, "prune nonces", func(tx *engine.Tx) error {
@@ -49,8 +50,8 @@ func (c *Store) prune(ctx context.Context) error {
 	})
 }
 
-// maxClockError is by how much a clock may be ahead for a while without nonces being forgotten early,
-// and clockStep what it may be set by without counting as wrong.
+// maxClockError is how far a clock may run ahead for a while without causing nonces to be forgotten
+// early. clockStep is by how much a clock may be set without counting as wrong.
 const (
 	maxClockError = 7 * 24 * time.Hour
 	clockStep     = time.Minute

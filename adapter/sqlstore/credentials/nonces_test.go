@@ -44,7 +44,7 @@ func testPrune(t *testing.T, e sqltest.Engine) {
 	}
 }
 
-// TestNonceClock checks that no nonce is forgotten early, whatever people set the clock to.
+// TestNonceClock checks that no nonce is forgotten early, even if people set the clock.
 func TestNonceClock(t *testing.T) {
 	start := time.Unix(1_700_000_000, 0)
 	type look struct {

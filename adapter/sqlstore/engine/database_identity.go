@@ -5,8 +5,8 @@ import (
 	"crypto/rand"
 )
 
-// Identity returns the identity of the database, which no other one has, unless the means of its server
-// have copied it. It is empty for tables that are somebody else's.
+// Identity returns the identity of the database, which no other one has, unless the means of its
+// server have copied it. It is empty for tables that Portico did not create.
 func (db *DB) Identity(ctx context.Context) (identity string, err error) {
 	exists, err := db.IsTable(ctx, StateTable)
 	if err != nil || !exists {
@@ -34,6 +34,6 @@ func (db *DB) HasRows(ctx context.Context, table string) (bool, error) {
 	return len(found) > 0, err
 }
 
-// Place returns a text that is the same for databases of which only one can exist at a time, such as two
-// of the same name on one server. It is empty if the server does not tell.
+// Place returns a text that identifies the place of the database, such as its name on a server: see
+// [Engine.Place]. It is empty if the server does not provide it.
 func (db *DB) Place(ctx context.Context) string { return db.Engine.Place(ctx, db.Readers, db.Name) }

@@ -33,7 +33,7 @@ type Engine struct {
 	// location returns the location of the database of a valid DSN, without user and password.
 	location func(dsn string) string
 
-	// placeSQL are statements, of which the first that succeeds tells the server and the database.
+	// placeSQL are statements; the first one that succeeds returns the server and the database.
 	placeSQL []string
 	// PlaceIsUnique: no two servers have the same identifier.
 	PlaceIsUnique bool

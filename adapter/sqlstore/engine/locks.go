@@ -156,9 +156,10 @@ func lockSQLiteImports(ctx context.Context, _ *sql.DB, path string, wait, _ time
 // lockRetry is the time between two attempts to lock a file, much shorter than SQLite's own wait.
 const lockRetry = 2 * time.Millisecond
 
-// lockBeside locks an empty SQLite database beside that of path, which exists. It creates it under the
-// name of the latter with a suffix, and with its mode and owner. It fails with errLocked if another
-// process does not release it in time. Processes meet at it whatever symbolic link they have opened.
+// lockBeside locks an empty SQLite database beside the database of path, which must exist. It
+// creates the lock file with the mode and owner of the database file, and with its name and a
+// suffix. It fails with errLocked if another process does not release the lock in time. Processes
+// that open the database by different symbolic links use the same lock file.
 func lockBeside(ctx context.Context, path, suffix string, wait time.Duration, errLocked error) (release func() error, err error) {
 	began := time.Now()
 	path, err = filepath.EvalSymlinks(path)
@@ -170,8 +171,8 @@ func lockBeside(ctx context.Context, path, suffix string, wait time.Duration, er
 		return nil, err
 	}
 	lock := path + suffix
-	// The mode may be that of an earlier version, or the database's may have changed. A lock file
-	// of another owner is usable or not; the transaction shows it.
+	// An earlier version may have set another mode, or the mode of the database may have changed. A
+	// lock file of another owner may be unusable; the transaction then fails.
 	if old, err := os.Stat(lock); err == nil && old.Mode().Perm() != info.Mode().Perm() {
 		_ = os.Chmod(lock, info.Mode().Perm())
 	}

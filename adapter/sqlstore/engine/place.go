@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 )
 
-// Place returns a text that is the same for databases of which only one can exist at a time: those of
-// one name on one server, or in one file of a machine. It is empty if that cannot be told. Servers and
-// machines in containers may have the same names and addresses, so that it holds for one network alone
-// unless PlaceIsUnique.
+// Place returns a text that identifies the place of a database, where only one database can exist
+// at a time: a name on a server, or a file of a machine. It is empty if the place cannot be
+// determined. Servers and machines in containers may have the same names and addresses, so the text
+// is unique only within one network, unless PlaceIsUnique is set.
 func (e *Engine) Place(ctx context.Context, pool *sql.DB, name string) (place string) {
 	if e.mediaDir != nil { // a file
 		host, err := os.Hostname()

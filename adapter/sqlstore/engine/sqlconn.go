@@ -23,13 +23,15 @@ type Stmt interface {
 	driver.StmtQueryContext
 }
 
-// A Conn passes everything on to a connection, also what only some engines implement.
+// A Conn forwards all calls to a connection, including calls of methods that only some engines
+// implement.
 type Conn struct{ full }
 
 // Wrap returns a Conn for a connection that a driver of package sqlstore has opened.
 func Wrap(c driver.Conn) Conn { return Conn{c.(full)} }
 
-// IsValid reports what the connection says of itself; one that says nothing is valid.
+// IsValid reports whether the connection is valid. A connection without this method counts as
+// valid.
 func (c Conn) IsValid() bool {
 	v, ok := c.full.(driver.Validator)
 	return !ok || v.IsValid()

@@ -7,11 +7,11 @@ import (
 	"errors"
 )
 
-// RenewEpoch changes the epoch of a store, so that no process uses what it has cached before. Its
+// RenewEpoch changes the epoch of a store, so that no process uses data that it cached earlier. Its
 // parameter is a new epoch, such as [rand.Text].
 const RenewEpoch = "UPDATE store_state SET epoch = ?"
 
-// StateTable is the table that says what a database is.
+// StateTable is the table that holds the identity and the epoch of a database.
 const StateTable = "store_state"
 
 // renewState changes the epoch of a store, and gives a new database its identity. A database of a

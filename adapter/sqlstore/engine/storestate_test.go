@@ -8,7 +8,7 @@ import (
 )
 
 // TestStoreState checks that each database has an identity of its own that stays, and an epoch that
-// changes with each migration, after which cached replies may show what is no longer there.
+// changes with each migration, after which cached replies may be outdated.
 func TestStoreState(t *testing.T) {
 	sqltest.EachSQL(t, func(t *testing.T, e sqltest.Engine) {
 		db, _ := openEmpty(t, e)

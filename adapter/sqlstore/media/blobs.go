@@ -21,8 +21,8 @@ type Folder struct{ Directory string }
 var _ Store = (*Folder)(nil)
 
 const (
-	// tempPrefix begins the names of files that are still being written. It cannot clash
-	// with a media file, as those are in subfolders.
+	// tempPrefix begins the names of files that are still being written. It cannot clash with a
+	// media file, as media files are in subfolders.
 	tempPrefix = ".new-"
 	// tempMaxAge is the age at which such a file is considered abandoned.
 	tempMaxAge = time.Hour
@@ -39,7 +39,7 @@ func OpenFolder(directory string) (*Folder, error) {
 	return &Folder{Directory: directory}, nil
 }
 
-// String returns what people call the folder.
+// String returns the name of the folder for messages.
 func (b *Folder) String() string { return "the folder " + b.Directory }
 
 // HasObjects reports false.
@@ -89,8 +89,8 @@ func (b *Folder) SetMarker(_ context.Context, m Marker, replace bool) error {
 	return err
 }
 
-// Empty reports whether there is no file in a subfolder. Those that cannot be read, such as lost+found,
-// are not the store's.
+// Empty reports whether there is no file in a subfolder. Subfolders that cannot be read, such as
+// lost+found, do not belong to the store.
 func (b *Folder) Empty(ctx context.Context) (empty bool, err error) {
 	empty = true
 	err = fs.WalkDir(os.DirFS(b.Directory), ".", func(name string, entry fs.DirEntry, err error) error {

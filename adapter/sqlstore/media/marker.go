@@ -10,7 +10,7 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// String returns what people call the store.
+// String returns the name of the bucket for messages.
 func (s *Bucket) String() string {
 	if s.Prefix == "" {
 		return "the bucket " + s.Bucket

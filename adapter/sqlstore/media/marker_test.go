@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/config/testenv"
 )
 
-// TestMarker marks a bucket and what is below a prefix of it, and finds out whether they hold images.
+// TestMarker marks a bucket and a prefix of it, and finds out whether they hold images.
 func TestMarker(t *testing.T) {
 	testenv.OnlyNightly(t, "media")
 	server := sqltest.StartBucketServer(t)

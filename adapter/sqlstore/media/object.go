@@ -33,8 +33,8 @@ type object struct {
 	at, next int64 // where body is, and where the next read is to be
 }
 
-// request asks for the bytes from an offset on. The limit of time until the answer begins is that
-// of the store and of ctx, and for the bytes bodyTimeout.
+// request requests the bytes from an offset on. The timeout of the store and ctx limit the time
+// until the response begins; bodyTimeout limits the time for reading the bytes.
 func (o *object) request(ctx context.Context, from int64) error {
 	body, cancel := context.WithTimeout(context.WithoutCancel(ctx), bodyTimeout)
 	err := o.store.do(ctx, o.store.Timeout, "open media", func(ctx context.Context) error {
@@ -105,7 +105,8 @@ func (o *object) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// Close ends the transfer. A body that ends early may be an error of its own, which nobody needs.
+// Close ends the transfer. A body that ends early may cause an error of its own, which Close
+// ignores.
 func (o *object) Close() error {
 	if o.body != nil {
 		o.cancel()

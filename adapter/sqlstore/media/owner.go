@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// MarkerName is the name of the file or object that says which database a store belongs to. No media
-// file has such a name, as those are in subfolders.
+// MarkerName is the name of the file or object that identifies the database that owns a store. No
+// media file has such a name, as media files are in subfolders.
 const MarkerName = ".portico-database"
 
 const (
@@ -22,7 +22,7 @@ const (
 	markerNote = "Portico stores the images of this database here, and of no other one.\n"
 )
 
-// A Marker says which database a store belongs to.
+// A Marker identifies the database that owns a store.
 type Marker struct {
 	// Identity is the identity of the database; "" if there is no marker.
 	Identity string
@@ -33,7 +33,8 @@ type Marker struct {
 // String returns the text of a marker.
 func (m Marker) String() string { return m.Identity + "\n" + m.Place + "\n" + markerNote }
 
-// unreadable is the identity in a marker that Portico has not written like that. No database has it.
+// unreadable is the identity of a marker that is not in the form that Portico writes. No database
+// has it.
 const unreadable = "unreadable"
 
 // readMarker reads the text of a marker.
@@ -49,16 +50,17 @@ func readMarker(from io.Reader) (Marker, error) {
 	return Marker{lines[0], lines[1]}, nil
 }
 
-// A Database is what a store belongs to, or not.
+// A Database describes the database that uses a store, and may own it.
 type Database struct {
 	// Describe returns the marker of the database; it is empty for one without an identity.
 	Describe func(ctx context.Context) (Marker, error)
-	// NamesFiles reports whether the database names media files. What a store without a marker
-	// holds is then taken for these: earlier versions wrote none.
+	// NamesFiles reports whether the database names media files. The files in a store without a
+	// marker are then taken for these: earlier versions wrote no markers.
 	NamesFiles func(ctx context.Context) (bool, error)
-	// Beside: the name of the store follows from that of the database, so that no other one has it.
+	// Beside: the name of the store follows from the name of the database, so no other database
+	// uses the store.
 	Beside bool
-	// TakeOver makes the database the owner of whatever store it is.
+	// TakeOver makes the database the owner of the store, even if another database owns it.
 	TakeOver bool
 }
 
@@ -66,7 +68,7 @@ type Database struct {
 // [adapter.ErrMediaUnavailable], as it is no failure of the database.
 type OwnerError struct{ text string }
 
-// Error says what to do.
+// Error returns the reason and the remedy.
 func (e *OwnerError) Error() string { return e.text }
 
 // Is reports whether target is [adapter.ErrMediaUnavailable].
@@ -94,8 +96,8 @@ func (o *Owned) Check(ctx context.Context) error {
 	return err
 }
 
-// Claim makes the database the owner of the store unless it is. It fails as Check does. Writing claims
-// the store, too.
+// Claim makes the database the owner of the store unless it already is. It fails as Check does.
+// Writing claims the store, too.
 func (o *Owned) Claim(ctx context.Context) error {
 	if o.claimed.Load() {
 		return nil
@@ -175,7 +177,7 @@ func (o *Owned) Remove(ctx context.Context, file Ref) error {
 	return o.Store.Remove(ctx, file)
 }
 
-// Abandoned finds what was uploaded and never referred to.
+// Abandoned removes objects that were uploaded and never referenced.
 func (o *Owned) Abandoned(ctx context.Context, f func(objects []string) (unused []string, err error)) error {
 	if err := o.Claim(ctx); err != nil {
 		return err

@@ -144,7 +144,7 @@ func TestClaimAtOnce(t *testing.T) {
 	}
 }
 
-// TestBrokenMarker checks that a folder whose marker cannot be read is nobody's to write to.
+// TestBrokenMarker checks that no database may write to a folder whose marker cannot be read.
 func TestBrokenMarker(t *testing.T) {
 	for name, text := range map[string]string{"empty": "", "without an identity": "\nplace\nnote\n", "cut off": "OTHER", "long": strings.Repeat("x", 1<<20)} {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// BucketOptions say where a bucket is.
+// BucketOptions locate a bucket and configure access to it.
 type BucketOptions struct {
 	// Endpoint is the URL of the store, without a path.
 	Endpoint string
@@ -28,8 +28,8 @@ type BucketOptions struct {
 	Bucket string
 	// Prefix begins the keys of all objects. It is empty, or ends in a slash.
 	Prefix string
-	// AccessKey and SecretKey sign requests. Without them they are those of the environment of
-	// AWS, or of the role of the machine.
+	// AccessKey and SecretKey sign requests. Without them, the keys come from the environment
+	// variables of AWS or from the role of the machine.
 	AccessKey, SecretKey string
 	// PathStyle makes the bucket part of the path, instead of the name of the host.
 	PathStyle bool
@@ -49,7 +49,7 @@ const (
 	pause       = 2 * time.Second
 )
 
-// A Bucket is a bucket, or what is below a prefix in it.
+// A Bucket is a bucket, or the part of a bucket below a prefix.
 type Bucket struct {
 	BucketOptions
 	core      minio.Core
@@ -62,7 +62,7 @@ var _ Store = (*Bucket)(nil)
 
 var errEndpoint = errors.New("must be a URL such as https://s3.example.com, without a path")
 
-// CheckEndpoint says what is wrong with the URL of a store.
+// CheckEndpoint returns an error if the URL of a store is invalid.
 func CheckEndpoint(endpoint string) error {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
@@ -294,7 +294,8 @@ type aged struct {
 	changed time.Time
 }
 
-// removeUnused removes those objects of which f says that no row has them.
+// removeUnused calls f with the old objects, and removes the objects that f returns because no row
+// names them.
 func (s *Bucket) removeUnused(ctx context.Context, objects []aged, f func([]string) ([]string, error)) error {
 	var old []string
 	for _, object := range objects {

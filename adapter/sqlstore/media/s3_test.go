@@ -148,7 +148,7 @@ func objects(t *testing.T, server *sqltest.BucketServer) (keys []string) {
 	return keys
 }
 
-// TestRefused checks what cannot be used, and that errors do not hold secrets.
+// TestRefused checks that unusable options cause errors, and that the errors contain no secrets.
 func TestRefused(t *testing.T) {
 	testenv.OnlyNightly(t, "media")
 	server := sqltest.StartBucketServer(t)

@@ -7,14 +7,14 @@ import (
 	"io"
 )
 
-// A Ref says where the bytes of a media file are: under the key Object if the row of the file has
-// one, and otherwise under Name.
+// A Ref locates the bytes of a media file: under the key Object if the row of the file has one, and
+// otherwise under Name.
 type Ref struct{ Name, Object string }
 
 // A Store stores the bytes of media files. It is safe for concurrent use. Errors of a file that is
 // not there match [fs.ErrNotExist]; others match [adapter.ErrMediaUnavailable].
 type Store interface {
-	// String returns what people call the store.
+	// String returns the name of the store for messages.
 	String() string
 	// HasObjects reports whether bytes that were added are under the keys of objects.
 	HasObjects() bool
@@ -35,8 +35,9 @@ type Store interface {
 	Exists(ctx context.Context, file Ref) (bool, error)
 	// Remove removes the bytes of a file, if they are there.
 	Remove(ctx context.Context, file Ref) error
-	// Abandoned removes what was stored so long ago that the transaction has ended which was to
-	// refer to it: it calls f with the keys of objects, and f returns those to remove.
+	// Abandoned removes objects that were added and never referenced. It calls f with the keys of
+	// objects that are so old that the transaction that added them has ended, and f returns the
+	// keys of the objects to remove.
 	Abandoned(ctx context.Context, f func(objects []string) (unused []string, err error)) error
 }
 
@@ -45,7 +46,7 @@ type Pending interface {
 	// Publish gives the bytes a name, durably. It returns the key of the object that the row
 	// of the name has to have, or "" if the name suffices. It may be repeated.
 	Publish(name string) (object string, err error)
-	// Discard frees what publishing does not need anymore.
+	// Discard frees the resources that Publish no longer needs.
 	Discard()
 }
 

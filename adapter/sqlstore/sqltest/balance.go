@@ -66,7 +66,7 @@ func (c *GaleraCluster) AwaitFirst(tb testing.TB, dsn string) {
 	}
 }
 
-// proxy starts an HAProxy before some nodes. What it asks a node whether it serves stands for the script
+// proxy starts an HAProxy in front of some nodes. Its health check stands for the script
 // clustercheck, which operators run.
 func (c *GaleraCluster) proxy(tb testing.TB, database string, nodes []*GaleraNode, others string) (dsn string) {
 	tb.Helper()

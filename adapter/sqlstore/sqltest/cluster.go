@@ -179,7 +179,8 @@ func (c *GaleraCluster) isolate(n *GaleraNode, to int) {
 	}
 }
 
-// Rejoin starts a node again after Kill, and waits until it serves. It takes over what it has missed.
+// Rejoin starts a node again after Kill, and waits until it serves. The node applies the
+// transactions that it has missed.
 func (c *GaleraCluster) Rejoin(n *GaleraNode) {
 	c.tb.Helper()
 	arguments := c.arguments(n)
@@ -194,8 +195,8 @@ func (c *GaleraCluster) Rejoin(n *GaleraNode) {
 	c.AwaitWhole()
 }
 
-// Query returns what a node answers to a SELECT of one value, when it has applied what the cluster has
-// committed.
+// Query returns the result of a SELECT of one value on a node that has applied all transactions
+// committed in the cluster.
 func (n *GaleraNode) Query(tb testing.TB, text string) (value string) {
 	tb.Helper()
 	var found sql.NullString

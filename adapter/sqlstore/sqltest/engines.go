@@ -90,8 +90,8 @@ func EachEngineFullSuite(t *testing.T, test func(t *testing.T, e Engine)) {
 	inParallel(t, engines, test)
 }
 
-// sampledEngines lists the engines for a test whose SQL is the same on MariaDB and PostgreSQL but for
-// what package engine has of each: MariaDB is one of them in one run of four.
+// sampledEngines lists the engines for a test whose SQL differs between MariaDB and PostgreSQL only
+// in the parts that package engine defines: one run in four includes MariaDB.
 func sampledEngines(t *testing.T) []Engine {
 	t.Helper()
 	const oneIn = 4

@@ -134,7 +134,7 @@ backend nodes
 	c.group.Start("haproxy", path, "-f", c.group.Write("haproxy.cfg", b.String())).AwaitPort(c.Balancer)
 }
 
-// DSN returns the DSN of a database with all nodes, of which it wants the one that can write.
+// DSN returns the DSN of a database that lists all nodes and selects the one that accepts writes.
 func (c *PatroniCluster) DSN(database string) string {
 	var hosts []string
 	for _, n := range c.nodes {
@@ -228,8 +228,8 @@ func (c *PatroniCluster) Switchover() {
 	}
 }
 
-// KillPrimary kills the Patroni and the PostgreSQL of the primary, and returns what starts the node
-// again.
+// KillPrimary kills the Patroni and the PostgreSQL of the primary, and returns a function that
+// starts the node again.
 func (c *PatroniCluster) KillPrimary() (restart func()) {
 	c.tb.Helper()
 	n := c.primary()

@@ -107,6 +107,6 @@ type program struct {
 	url   func(port int, database string) string
 	drop  string // format of the statement that removes a database
 	// durable are arguments of serve with which acknowledged commits survive the end of the
-	// server's processes, though not that of the machine.
+	// server's processes, but not the end of the machine.
 	durable []string
 }

@@ -26,12 +26,12 @@ import (
 // pause its own one, which keeps its port and all committed data.
 type Server struct {
 	*program
-	tb              testing.TB // of the test whose own it is, or nil
+	tb              testing.TB // of the test that owns the server, or nil
 	bin             string
 	dir             string
 	port            int
 	attributes      *syscall.SysProcAttr
-	arguments       []string      // besides those of program.serve
+	arguments       []string      // besides the arguments of program.serve
 	main            *exec.Cmd     // the process that starts the others, if there are any
 	ended           chan struct{} // closed when main has exited
 	watchdogProcess *exec.Cmd
@@ -223,9 +223,9 @@ func (s *Server) run(arguments ...string) error {
 	return nil
 }
 
-// watchdogScript shuts down the server $1 by the signal $3 and removes the folder $2 when
-// standard input is closed, which happens however the test binary ends. It works for a paused
-// server as well, and where nobody waits for processes whose parents have ended.
+// watchdogScript shuts down the server $1 by the signal $3 and removes the folder $2 when standard
+// input is closed, which happens however the test binary ends. It works for a paused server as
+// well, and where no process waits for processes whose parents have ended.
 const watchdogScript = `
 read -r end
 kill -s CONT $(cat /proc/$1/task/$1/children) $1

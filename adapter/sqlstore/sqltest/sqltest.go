@@ -39,8 +39,8 @@ func MariaDB(tb testing.TB) (dsn string) {
 	return newDatabase(tb, startMariaDB)
 }
 
-// LoggedMariaDB is MariaDB for a server that writes a binary log of rows. It is another server
-// than that of MariaDB.
+// LoggedMariaDB is MariaDB for a server that writes a binary log of rows. It is a different server
+// from the one of MariaDB.
 func LoggedMariaDB(tb testing.TB) (dsn string) {
 	tb.Helper()
 	return newDatabase(tb, startLoggedMariaDB)

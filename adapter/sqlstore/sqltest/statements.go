@@ -17,8 +17,8 @@ type Statements struct {
 	prepared []string
 }
 
-// Take returns the texts of the statements executed and of those prepared since the
-// last call, each in their order.
+// Take returns the texts of the statements executed and of the statements prepared since the last
+// call, each in their order.
 func (s *Statements) Take() (executed, prepared []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

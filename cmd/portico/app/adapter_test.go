@@ -17,7 +17,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// TestNamesOfAdapters checks which names a program of another module may give.
+// TestNamesOfAdapters checks the rules for the names that a program of another module may give its
+// adapters.
 func TestNamesOfAdapters(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -99,7 +100,7 @@ func TestOwnAdapter(t *testing.T) {
 	}
 }
 
-// TestGaps checks that the printed gaps are those cases, and no other, that call orders.
+// TestGaps checks that exactly the cases that call orders are printed as gaps.
 func TestGaps(t *testing.T) {
 	t.Parallel()
 	suite := apptest.Suite(t)

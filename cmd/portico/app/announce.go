@@ -14,8 +14,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/openapi"
 )
 
-// printStartup prints the addresses of the two listeners. For a demo store, whose data is
-// not nil, it first prints what to try, and at last the credentials and more commands.
+// printStartup prints the addresses of the two listeners. For a demo store, whose data is not nil,
+// it first prints commands to try, and finally the credentials and more commands.
 func printStartup(p *program.Program, w io.Writer, cfg *config.Config, contract, ops net.Addr, data *adapter.Dataset) {
 	base := "http://" + program.DialAddress(contract) + cfg.BasePath()
 	if cfg.Server.TLSCert != "" {

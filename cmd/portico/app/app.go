@@ -1,11 +1,11 @@
 // Package app is the program portico: its command line, and its server, whose parts are wired
-// together in one place (wire.go). Other commands are in the packages below, and everything
-// that the program does is done elsewhere.
+// together in one place (wire.go). Other commands are in the packages below; the work itself is
+// done by other packages.
 //
-// [Main] runs it. A program of your own that calls Main with [WithBackend] or
-// [WithAdapter] is Portico in front of a backend that is written in Go: it has the same
-// commands, settings, metrics and help, with those of the backend among them. With
-// [WithMiddleware] it adds gin middleware to the port of the contract.
+// [Main] runs it. A program of your own that calls Main with [WithBackend] or [WithAdapter] is
+// Portico in front of a backend that is written in Go: it has the same commands, metrics and help,
+// and the settings of the backend besides Portico's own. With [WithMiddleware] it adds gin
+// middleware to the port of the contract.
 //
 // # How it is tested
 //
@@ -33,7 +33,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/records"
 )
 
-// newProgram returns the program with its built-in backends and those of the options.
+// newProgram returns the program with its built-in backends and the backends that options add.
 func newProgram(options ...Option) *program.Program {
 	p := program.New()
 	for _, option := range options {
@@ -49,20 +49,20 @@ type Backend = program.Backend
 // An Adapter makes stores available under a name, which users give to the setting "adapter".
 type Adapter = program.Adapter
 
-// An Environment is what Portico offers a backend or an adapter that it opens.
+// An Environment holds the services that Portico offers a backend or an adapter that it opens.
 type Environment = program.Environment
 
 // An Option changes the program that [Main] runs.
 type Option func(*program.Program)
 
-// WithBackend adds a backend to those that the setting "adapter" can name. Its name must
-// be neither that of another one nor that of a section of Portico's own settings.
+// WithBackend adds a backend, which the setting "adapter" can then name. Its name must differ from
+// the names of the other backends and of the sections of Portico's own settings.
 func WithBackend(b Backend) Option {
 	return func(p *program.Program) { p.Backends = append(p.Backends, b) }
 }
 
-// WithAdapter adds an adapter to those that the setting "adapter" can name. The name is
-// under the same rule as that of a backend.
+// WithAdapter adds an adapter, which the setting "adapter" can then name. The rule for names of
+// backends applies to its name.
 func WithAdapter(a Adapter) Option {
 	return func(p *program.Program) { p.Adapters = append(p.Adapters, a) }
 }
@@ -74,15 +74,15 @@ func WithOuterMiddleware(handlers ...gin.HandlerFunc) Option {
 	return func(p *program.Program) { p.OuterMiddleware = append(p.OuterMiddleware, handlers...) }
 }
 
-// WithMiddleware adds middleware to the port of the contract that runs between Portico's own
-// and the handler. [httpapi.AddressOf] tells it what a request is addressed to.
+// WithMiddleware adds middleware to the port of the contract that runs between Portico's own and
+// the handler. [httpapi.AddressOf] returns the route and the parameters of a request.
 func WithMiddleware(handlers ...gin.HandlerFunc) Option {
 	return func(p *program.Program) { p.Middleware = append(p.Middleware, handlers...) }
 }
 
-// Main runs the command that the arguments of the process name, and ends the process if the
-// command fails. It returns when the command has succeeded. SIGINT and SIGTERM end a
-// command in order, and a second one at once.
+// Main runs the command that the arguments of the process name, and ends the process if the command
+// fails. It returns when the command has succeeded. The first SIGINT or SIGTERM ends a command in
+// order, and the second one immediately.
 func Main(options ...Option) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

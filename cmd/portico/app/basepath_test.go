@@ -41,8 +41,8 @@ func TestSuiteBelowBasePath(t *testing.T) {
 	}
 }
 
-// TestBasePath checks that paths outside the base path get 404 from every part of the
-// program, and that the legacy system is called without the base path.
+// TestBasePath checks that paths outside the base path get 404 from every part of the program, and
+// that the legacy store is called without the base path.
 func TestBasePath(t *testing.T) {
 	t.Parallel()
 	old := apptest.NewLegacyStub(t)
@@ -53,7 +53,7 @@ func TestBasePath(t *testing.T) {
 		for _, tt := range []struct {
 			path   string
 			status int    // of Portico
-			asked  string // of the legacy system; "": none
+			asked  string // of the legacy store; "": none
 		}{
 			{"/api/rest/products?limit=1", 404, ""},
 			{"/media/catalog/product/s/t/steel.png", 404, ""},
@@ -90,8 +90,8 @@ func TestBasePath(t *testing.T) {
 	}
 }
 
-// TestForwardedSignaturesBelowBasePath checks that with forwarded signatures, which cover
-// the base path, the legacy system must have the same base path.
+// TestForwardedSignaturesBelowBasePath checks that with forwarded signatures, which cover the base
+// path, the legacy store must have the same base path.
 func TestForwardedSignaturesBelowBasePath(t *testing.T) {
 	t.Parallel()
 	_, old := startDemo(t, "magento", belowShop)

@@ -66,7 +66,7 @@ func (b *breakerMetrics) setState(name, to string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	breaker := b.breakers[name]
-	if breaker == nil { // of a name that was not added
+	if breaker == nil { // add was not called for name
 		return
 	}
 	breaker.State = to

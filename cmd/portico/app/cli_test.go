@@ -52,9 +52,9 @@ func TestRoutesCommand(t *testing.T) {
 	}
 }
 
-// checkRouteLine compares a line of the table with a row of the JSON output, and checks
-// that the handler, an exported method of the same name, is at the position in the row, and
-// that a write, and no read, names a file of rules that exists, or none.
+// checkRouteLine compares a line of the table with a row of the JSON output, and checks that the
+// handler, an exported method of the same name, is at the position in the row, and that a write
+// names an existing file of rules or "none", and a read names no file.
 func checkRouteLine(t *testing.T, line string, row routeRow) {
 	t.Helper()
 	want := []string{row.Method, row.Path, strings.Join(row.Roles, ","), row.Format, row.Handler, row.File, cmp.Or(row.Rule, "-")}

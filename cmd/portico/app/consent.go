@@ -14,10 +14,9 @@ import (
 	"github.com/portico-commerce/portico/mapping/limits"
 )
 
-// newConsent returns the pages and endpoints with which users authorize programs.
-// Administrators log in with the accounts of ownAccounts, which is the adapter of db
-// behind its guard; customers log in with those of upstream. If upstream has no customers,
-// customers cannot log in.
+// newConsent returns the pages and endpoints with which users authorize programs. Administrators
+// log in with the accounts of ownAccounts, which is the adapter of db behind its guard; customers
+// log in with the accounts of upstream. If upstream has no customers, customers cannot log in.
 func newConsent(cfg *config.Config, db *sqlstore.DB, ownAccounts, upstream adapter.Adapter, permissions map[contract.Role][]contract.Permission, granting *auth.Granting, counts limits.SharedRates, log *slog.Logger) (*consent.Site, error) {
 	o := consent.Options{
 		Granting: granting, Accounts: map[adapter.Resource]adapter.Store{}, Upgrades: map[adapter.Resource]consent.Upgrade{},
@@ -38,8 +37,8 @@ func newConsent(cfg *config.Config, db *sqlstore.DB, ownAccounts, upstream adapt
 	return consent.New(o)
 }
 
-// permissions returns what each role can do with routes. Calls for resources that upstream does
-// not offer can only be answered by a legacy system.
+// permissions returns the permissions of each role for routes. Calls for resources that upstream
+// does not offer can only be answered by a legacy store.
 func permissions(cfg *config.Config, d *contract.Dialect, routes []*contract.Route, upstream adapter.Adapter) map[contract.Role][]contract.Permission {
 	offered := slices.DeleteFunc(slices.Clone(routes), func(r *contract.Route) bool { return cfg.Legacy.URL == "" && !mapping.Offers(upstream, r) })
 	all := map[contract.Role][]contract.Permission{}

@@ -71,7 +71,7 @@ func (p *consoleParts) newConsole() (*webconsole.Console, error) {
 	})
 }
 
-// situation returns what this process and its store know about the migration.
+// situation returns the state of the migration, from this process and its store.
 func (p *consoleParts) situation(ctx context.Context) (*migrate.Situation, error) {
 	watchers := p.rules.current().watchers
 	return migrate.NewSituation(ctx, p.program, watchers.config, migrate.SituationSources{
@@ -86,7 +86,7 @@ func (p *consoleParts) situation(ctx context.Context) (*migrate.Situation, error
 	})
 }
 
-// plan returns how far each resource has moved.
+// plan returns the migration state of each resource.
 func (p *consoleParts) plan(ctx context.Context) (*plan.Plan, error) {
 	s, err := p.situation(ctx)
 	if err != nil {
@@ -95,7 +95,7 @@ func (p *consoleParts) plan(ctx context.Context) (*plan.Plan, error) {
 	return s.Plan(), nil
 }
 
-// previewRoutes says what other lines of the section routes would change.
+// previewRoutes returns the changes that other lines of the section routes would make.
 func (p *consoleParts) previewRoutes(ctx context.Context, lines string) (*webconsole.Preview, error) {
 	next, err := p.current().WithRoutes("these lines", []byte(lines))
 	if err != nil {
@@ -117,8 +117,8 @@ func (p *consoleParts) previewRoutes(ctx context.Context, lines string) (*webcon
 // current returns the configuration in force.
 func (p *consoleParts) current() *config.Config { return p.rules.current().watchers.config }
 
-// cacheContents says what is cached, and how many replies there are about a product, unless that is
-// 0.
+// cacheContents describes the contents of the cache. It also counts the replies about product,
+// unless that is 0.
 func (p *consoleParts) cacheContents(product int64) webconsole.CacheContents {
 	c := p.config.Cache
 	tags := []webconsole.TagCount{

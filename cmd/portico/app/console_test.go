@@ -84,8 +84,8 @@ func secretOf(t *testing.T, page, label string) string {
 	return found[1]
 }
 
-// TestConsole: every page of a whole program shows what it has, and its forms do what the commands
-// do.
+// TestConsole: every page of a whole program shows the program's data, and its forms have the same
+// effect as the commands.
 func TestConsole(t *testing.T) {
 	t.Parallel()
 	record := t.TempDir()
@@ -201,7 +201,7 @@ func TestConsole(t *testing.T) {
 }
 
 // TestConsoleClosed: under --demo-public no page opens without a token, and with ops.console off
-// there is none.
+// there is no console.
 func TestConsoleClosed(t *testing.T) {
 	t.Parallel()
 	data := demotest.Data(t)
@@ -246,8 +246,8 @@ func TestConsoleClosed(t *testing.T) {
 	}
 }
 
-// newConsoleShop returns a planShop with a shadowed route and a noted sweep, both of which have
-// found differences.
+// newConsoleShop returns a planShop with a shadowed route and a noted sweep, which have both found
+// differences.
 func newConsoleShop(t *testing.T) *planShop {
 	t.Helper()
 	s := newPlanShop(t)
@@ -281,8 +281,8 @@ func newConsoleShop(t *testing.T) *planShop {
 	return s
 }
 
-// TestConsoleMigration: the pages of a migration have what this process and its store know, and a
-// preview is checked as the configuration is.
+// TestConsoleMigration: the pages of a migration show the data of this process and its store, and a
+// preview is checked like the configuration.
 func TestConsoleMigration(t *testing.T) {
 	t.Parallel()
 	s := newConsoleShop(t)
@@ -317,7 +317,8 @@ func TestConsoleMigration(t *testing.T) {
 	}
 }
 
-// BenchmarkConsoleSample measures what the console does every ten seconds.
+// BenchmarkConsoleSample measures the sampling of the metrics, which the console does every ten
+// seconds.
 func BenchmarkConsoleSample(b *testing.B) {
 	a, _ := startDemo(b, "documented")
 	for b.Loop() {

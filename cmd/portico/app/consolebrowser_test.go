@@ -14,7 +14,7 @@ import (
 
 // TestConsoleInBrowser: a browser shows every page of the console at three widths, light and dark:
 // nothing is wider than the screen, axe finds nothing, nothing comes from another host, and the
-// browser has nothing to say about the policy of the pages.
+// browser reports no violation of the content security policy.
 func TestConsoleInBrowser(t *testing.T) {
 	testenv.OnlyNightly(t, "browsers")
 	t.Parallel()
@@ -58,7 +58,7 @@ func TestConsoleInBrowser(t *testing.T) {
 				b.Navigate(chromedp.Navigate(shop.ops.URL + path))
 				look(name)
 			}
-			// What forms answer.
+			// The replies to forms.
 			b.Navigate(chromedp.Navigate(shop.ops.URL + "/console/migration"))
 			b.Navigate(chromedp.Click(chromedp.CSS("form[action*=preview] button")))
 			look("preview")
@@ -75,7 +75,7 @@ func TestConsoleInBrowser(t *testing.T) {
 				t.Errorf("a new program: %q", got)
 			}
 			look("secrets")
-			// New figures come by themselves.
+			// New figures arrive without a reload.
 			b.Navigate(chromedp.Navigate(shop.ops.URL + "/"))
 			b.Do(chromedp.Evaluate[chromedp.Void](`new Promise(resolve => new MutationObserver(resolve).observe(document.querySelector("#live"), {childList: true}))`, chromedp.EvalAwaitPromise))
 			for _, said := range b.Said {

@@ -26,11 +26,11 @@ type refusedCalls struct {
 	count int // of all calls so far
 }
 
-// add remembers a call, in place of the oldest one if there are too many.
+// add stores a call. If there are too many, it replaces the oldest one.
 func (c *refusedCalls) add(r httpapi.RefusedRequest) {
 	call := webconsole.RefusedCall{
 		Time: time.Now(), Consumer: strings.Clone(redact.Consumer(r.Request)), Call: r.Call, Method: contract.MethodLabel(r.Request.Method),
-		// Clones, or the whole head of the request would stay in memory.
+		// Without the clones, the whole head of the request would stay in memory.
 		Path: strings.Clone(redact.Path(r.Request.URL.EscapedPath())), Agent: strings.Clone(redact.Agent(r.Request.Header)), Client: r.Client, Problem: r.Problem,
 	}
 	c.mu.Lock()
@@ -49,8 +49,8 @@ func (c *refusedCalls) all() (all []webconsole.RefusedCall) {
 	return all
 }
 
-// callers returns who calls what: the recorded counts of all processes, and the registered programs
-// that have not called.
+// callers returns the clients with the calls that they make, from the recorded counts of all
+// processes, and the registered programs that have not called.
 func (p *consoleParts) callers(ctx context.Context) (*webconsole.CallerReport, error) {
 	report, byKey := &webconsole.CallerReport{}, map[string]*webconsole.Caller{}
 	caller := func(key string) *webconsole.Caller {
@@ -93,7 +93,7 @@ func (p *consoleParts) callers(ctx context.Context) (*webconsole.CallerReport, e
 	return report, nil
 }
 
-// usage returns the recorded counts, or why there are none.
+// usage returns the recorded counts, or the reason why they are missing.
 func (p *consoleParts) usage() (usage *recording.Usage, missing string) {
 	dir := p.current().Record.Dir
 	if dir == "" {

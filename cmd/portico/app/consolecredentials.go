@@ -9,8 +9,8 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/credentials"
 )
 
-// credentials returns what the console does with credentials: the same as the commands. This
-// process knows of a change at once.
+// credentials returns the functions with which the console manages credentials, the same as the
+// commands. Changes take effect in this process immediately.
 func (p *consoleParts) credentials() webconsole.Credentials {
 	db := p.db
 	changed := func(err error) error {

@@ -8,7 +8,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
 
-// differences returns what shadow reads of this process and the last sweep have found.
+// differences returns the differences that shadow reads of this process and the last sweep have
+// found.
 func (p *consoleParts) differences(ctx context.Context) (*webconsole.DifferenceReport, error) {
 	report := &webconsole.DifferenceReport{}
 	rows := map[[2]string]*webconsole.FieldDifference{}

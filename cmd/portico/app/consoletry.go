@@ -25,7 +25,7 @@ const (
 	tryTimeout = 20 * time.Second
 )
 
-// tryIt returns what the console does to send calls.
+// tryIt returns the calls that the console can send, and the function that sends them.
 func (p *consoleParts) tryIt(d *contract.Dialect) webconsole.Try {
 	t := webconsole.Try{Impersonate: p.demo || p.config.OpsImpersonate, Base: p.contractURL, Send: p.sendCall}
 	for _, row := range routeRows(d, nil) {
@@ -83,7 +83,7 @@ func (p *consoleParts) sendCall(ctx context.Context, r webconsole.TryRequest) (*
 			return nil, err
 		}
 		request.Header.Set("Authorization", authorization)
-		signed.Scheme = base.Scheme // that of clients
+		signed.Scheme = base.Scheme // the scheme that clients use
 		if answer.Authorization, err = signer.Sign(signed, time.Now()); err != nil {
 			return nil, err
 		}
@@ -141,8 +141,8 @@ func unknownCaller(err error) error {
 	return err
 }
 
-// A triedAnswer is the http.ResponseWriter of a call of the console. It has the beginning of the
-// body.
+// A triedAnswer is the http.ResponseWriter of a call that the console sends. It holds the beginning
+// of the body.
 type triedAnswer struct {
 	header http.Header
 	status int
@@ -160,7 +160,7 @@ func (a *triedAnswer) WriteHeader(status int) {
 	}
 }
 
-// Write adds to the body as long as it is short enough.
+// Write appends piece to the body up to the limit maxTriedBody.
 func (a *triedAnswer) Write(piece []byte) (int, error) {
 	a.WriteHeader(http.StatusOK)
 	room := maxTriedBody - a.body.Len()

@@ -297,8 +297,8 @@ func TestRekeyCommand(t *testing.T) {
 	p.Stop(t)
 }
 
-// TestListsOnTerminals lists names of a hostile store: a terminal must not obey them, and none may look
-// like another row, or like another name.
+// TestListsOnTerminals lists names of a hostile store: a terminal must not obey them, and no name
+// may look like another row or another name.
 func TestListsOnTerminals(t *testing.T) {
 	t.Parallel()
 	const name = "A\x1b]0;x\x07\x1b[2J\nshop  ffffffffffffffffffffffffffffffff  -\u202e\u200b\u009b"

@@ -42,7 +42,8 @@ func runDoctor(t *testing.T, c apptest.Environment, arguments ...string) *doctor
 	return r
 }
 
-// requireFinding fails the test unless a check has a finding of a level that contains a text.
+// requireFinding fails the test unless check has a finding of the given level (severity) that
+// contains text.
 func requireFinding(t *testing.T, r *doctor.Report, check string, level doctor.Level, text string) {
 	t.Helper()
 	found := slices.ContainsFunc(r.Findings, func(f doctor.Finding) bool {
@@ -61,7 +62,7 @@ func demoStore(t *testing.T) (apptest.Environment, string) {
 	return apptest.Environment{"PORTICO_SQL_DSN=" + dsn}, engine.File(dsn)
 }
 
-// TestDoctorGood examines a good configuration, with a database, Redis and an old shop, and
+// TestDoctorGood examines a good configuration, with a database, Redis and a legacy store, and
 // compares the whole text.
 func TestDoctorGood(t *testing.T) {
 	t.Parallel()

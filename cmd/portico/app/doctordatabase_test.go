@@ -12,8 +12,8 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/doctor"
 )
 
-// TestDoctorDatabase examines databases that are unavailable, of other versions, or not
-// Portico's, and what they hold.
+// TestDoctorDatabase examines databases that are unavailable, of other versions, or not Portico's,
+// and their contents.
 func TestDoctorDatabase(t *testing.T) {
 	t.Parallel()
 	noStatement := func(*testing.T, apptest.Environment) {}
@@ -74,7 +74,7 @@ func TestDoctorRights(t *testing.T) {
 	requireFinding(t, r, "rights", doctor.Fault, "the user cannot serve clients: it lacks INSERT on")
 }
 
-// TestDoctorConnections compares the connections of some replicas with what a server accepts.
+// TestDoctorConnections compares the connections of some replicas with the limit of a server.
 func TestDoctorConnections(t *testing.T) {
 	t.Parallel()
 	for engine, newDSN := range map[string]func(testing.TB) string{"postgres": sqltest.Postgres, "mariadb": sqltest.MariaDB} {

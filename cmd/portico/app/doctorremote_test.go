@@ -17,7 +17,8 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/doctor"
 )
 
-// TestDoctorRedis examines a Redis that evicts nothing, one without a limit, and none.
+// TestDoctorRedis examines a Redis that evicts nothing, one without a memory limit, and a missing
+// one.
 func TestDoctorRedis(t *testing.T) {
 	t.Parallel()
 	redis := apptest.NewRedis(t)
@@ -35,7 +36,8 @@ func TestDoctorRedis(t *testing.T) {
 	requireFinding(t, runDoctor(t, other), "Redis memory", doctor.Warning, "nothing is evicted")
 }
 
-// newShop returns the URL of an old shop with a clock that answers every call alike.
+// newShop returns the URL of a legacy store that gives every call the same reply, with the time of
+// now.
 func newShop(t *testing.T, now func() time.Time, status int, mediaType, body string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -52,7 +54,7 @@ func newShop(t *testing.T, now func() time.Time, status int, mediaType, body str
 	return server.URL
 }
 
-// newTLSServer returns a server with a certificate that nobody trusts.
+// newTLSServer returns a server with a certificate of an unknown authority.
 func newTLSServer(t *testing.T, handler http.Handler) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
@@ -62,7 +64,7 @@ func newTLSServer(t *testing.T, handler http.Handler) *httptest.Server {
 	return server
 }
 
-// TestDoctorOldShop examines old shops that answer in other ways, or at another time.
+// TestDoctorOldShop examines legacy stores that give other replies, or have another time.
 func TestDoctorOldShop(t *testing.T) {
 	t.Parallel()
 	const refused = `{"messages":{"error":[{"code":401,"message":"oauth_problem=timestamp_refused"}]}}`
@@ -99,7 +101,7 @@ func TestDoctorOldShop(t *testing.T) {
 	})
 }
 
-// TestDoctorFollow examines databases of old shops.
+// TestDoctorFollow examines databases of legacy stores.
 func TestDoctorFollow(t *testing.T) {
 	t.Parallel()
 	commands, _ := demoStore(t)

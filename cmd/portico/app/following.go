@@ -14,8 +14,8 @@ import (
 // followRetry is the time after which "portico serve" tries again to begin to follow.
 const followRetry = time.Minute
 
-// followWrites returns a function that waits until the store has what a write has changed that
-// was forwarded, or nil if replies do not wait and nothing else needs to know.
+// followWrites returns a function that waits until the store has the changes of a forwarded write.
+// It returns nil if replies do not wait and writes cannot be mirrored.
 func followWrites(cfg *config.Config, writes *follow.Writes) func(context.Context, mapping.GateWrite) {
 	if writes == nil || cfg.Follow.Wait == 0 && !program.CanMirror(cfg) {
 		return nil
@@ -23,8 +23,8 @@ func followWrites(cfg *config.Config, writes *follow.Writes) func(context.Contex
 	return func(ctx context.Context, w mapping.GateWrite) { writes.Await(ctx, w.Resource, w.Keys...) }
 }
 
-// startFollower follows an old shop until stop is called, which waits for the end. If it
-// cannot begin, it tries again later: the contract is served meanwhile.
+// startFollower follows a legacy store until stop is called; stop waits for the follower to end. If
+// following fails, it is retried later; the contract is served meanwhile.
 func startFollower(ctx context.Context, cfg *config.Config, follower *follow.Follower, log *slog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})

@@ -22,8 +22,8 @@ import (
 	"time"
 )
 
-// TestFraming checks that the server takes the bytes of a connection for the same requests as a server of
-// net/http with nothing around it.
+// TestFraming checks that the server reads the same requests from the bytes of a connection as a
+// plain server of net/http.
 func TestFraming(t *testing.T) { compareFraming(t, 2000) }
 
 // TestFramingAtLength is TestFraming with many more sequences.
@@ -32,7 +32,8 @@ func TestFramingAtLength(t *testing.T) {
 	compareFraming(t, 100_000)
 }
 
-// TestFramingOfKnownFaults is TestFraming with sequences that a server has read as other requests.
+// TestFramingOfKnownFaults is TestFraming with sequences that a server once read as different
+// requests.
 func TestFramingOfKnownFaults(t *testing.T) {
 	t.Parallel()
 	portico, bare := startFraming(t)
@@ -86,7 +87,7 @@ func compareFraming(t *testing.T, sequences int) {
 	t.Logf("%d sequences with %d requests", sequences, requests.Load())
 }
 
-// difference describes what two servers made of the same pieces.
+// difference describes how two servers have read the same pieces.
 func difference(pieces []string, got, want *observation) string {
 	lines := func(all []string) string { return "\n  " + strings.Join(all, "\n  ") }
 	return quoted(pieces) + "\nthe server has read" + lines(got.all()) + "\na bare one" + lines(want.all())
@@ -105,7 +106,8 @@ func quoted(pieces []string) (lines string) {
 	return lines
 }
 
-// startFraming starts Portico's server, as it serves, and a bare one. Both note what their handlers get.
+// startFraming starts Portico's server as in production, and a bare server. Both record the
+// requests that their handlers get.
 func startFraming(t *testing.T) (portico, bare *observedServer) {
 	t.Helper()
 	l, cfg := openLocal(t, true, "PORTICO_LISTEN=127.0.0.1:0", "PORTICO_OPS_LISTEN=127.0.0.1:0", "PORTICO_CACHE_TTL=24h", "PORTICO_LOG_LEVEL=error")
@@ -137,8 +139,8 @@ func startFraming(t *testing.T) (portico, bare *observedServer) {
 	return portico, bare
 }
 
-// An observedServer notes what the handler of a server gets over each connection, which arrives in the
-// pieces in which a test sends it.
+// An observedServer records the requests that the handler of a server gets over each connection.
+// The data arrives in the same pieces in which a test sends it.
 type observedServer struct {
 	address     string
 	connections sync.Map // *observedConn by the address of the client
@@ -166,8 +168,9 @@ func (l observedListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// An observedConn is a connection whose client first says in which pieces its bytes arrive. All but the first
-// arrive when the server waits for them, and not while it answers a request.
+// An observedConn is a connection whose client first sends the sizes of the pieces in which its
+// bytes arrive. All but the first piece arrive when the server waits for them, and not while it
+// answers a request.
 type observedConn struct {
 	*net.TCPConn
 	reading  sync.Mutex
@@ -216,8 +219,8 @@ func (c *observedConn) Read(p []byte) (int, error) {
 	return 0, err
 }
 
-// readPlan reads how many pieces and requests there are, the sizes of the pieces, and of each request whether
-// its body is wanted.
+// readPlan reads the numbers of pieces and requests, the sizes of the pieces, and for each request
+// whether the handler is to read its body.
 func (c *observedConn) readPlan() error {
 	var counts [2]uint32
 	if err := binary.Read(c.TCPConn, binary.BigEndian, &counts); err != nil {
@@ -230,7 +233,7 @@ func (c *observedConn) readPlan() error {
 // SetReadDeadline sets when reads end.
 func (c *observedConn) SetReadDeadline(deadline time.Time) error {
 	select {
-	case <-c.aborted: // nobody has read
+	case <-c.aborted: // the data was not read
 	default:
 	}
 	if !deadline.IsZero() && time.Until(deadline) < 0 {
@@ -239,7 +242,7 @@ func (c *observedConn) SetReadDeadline(deadline time.Time) error {
 	return c.TCPConn.SetReadDeadline(deadline)
 }
 
-// Write notes what the server sends.
+// Write records the data that the server sends.
 func (c *observedConn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	c.sent.Write(p)
@@ -253,7 +256,7 @@ func (c *observedConn) Close() error {
 	return c.TCPConn.Close()
 }
 
-// A framedRequest is what a server has taken for a request.
+// A framedRequest is a request as a server has read it.
 type framedRequest struct {
 	method, head string
 	read         bool  // the handler has read the body, or a part of it
@@ -279,7 +282,7 @@ func (s *observedServer) handler(next http.Handler) http.Handler {
 	})
 }
 
-// An observedBody counts what is read of a body.
+// An observedBody counts the bytes that are read of a body.
 type observedBody struct {
 	io.ReadCloser
 	request *framedRequest
@@ -296,7 +299,7 @@ func (b *observedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// An observation is what a server made of a connection.
+// An observation holds the requests that a server has read from a connection, and its replies.
 type observation struct {
 	requests []*framedRequest
 	replies  []string
@@ -329,8 +332,9 @@ func observeBoth(t *testing.T, portico, bare *observedServer, pieces []string) (
 	return got, bare.observe(t, pieces, read)
 }
 
-// observe sends pieces over a connection of its own, and returns what the server made of them once it has
-// closed the connection. wanted says of each request whether the handler is to read its body.
+// observe sends pieces over a new connection. Once the server has closed it, observe returns the
+// requests and replies. wanted has a value for each request: whether the handler is to read its
+// body.
 func (s *observedServer) observe(t *testing.T, pieces []string, wanted []bool) *observation {
 	conn, err := net.Dial("tcp", s.address)
 	if err != nil {
@@ -361,11 +365,11 @@ func (s *observedServer) observe(t *testing.T, pieces []string, wanted []bool) *
 	return &observation{c.requests, readReplies(c.sent.Bytes())}
 }
 
-// methodHeader is the field of replies of handlers that names the method of the request.
+// methodHeader is the header in which handlers return the method of the request.
 const methodHeader = "X-Method"
 
-// readReplies describes replies: those of net/http itself in full, those of a handler by whether they close the
-// connection.
+// readReplies describes replies: in full if net/http itself has sent them, and otherwise only by
+// whether they close the connection.
 func readReplies(sent []byte) (replies []string) {
 	in := bufio.NewReaderSize(bytes.NewReader(sent), max(len(sent), 16))
 	for {

@@ -14,7 +14,7 @@ const cachedTarget = "/api/rest/products/1"
 // writeTarget is the target of calls of an administrator whose body is read.
 const writeTarget = "/api/rest/stockitems/1"
 
-// A generator generates what hostile and broken clients send over one connection.
+// A generator generates the data of hostile and broken clients for one connection.
 type generator struct{ *rand.Rand }
 
 // pick returns one of all.
@@ -83,7 +83,8 @@ func (g generator) simpleRequest() string {
 	return "GET " + cachedTarget + " HTTP/1.1\r\nHost: shop.example\r\nAccept: application/json\r\nX-Request-Id: " + fmt.Sprint(g.Uint32()) + "\r\n\r\n"
 }
 
-// request returns the head and the body of a request. Much of it is usual, so that servers reach what follows.
+// request returns the head and the body of a request. Much of it is usual, so that servers go on to
+// read the rest.
 func (g generator) request() (head, body string) {
 	if g.oneIn(4) {
 		return g.simpleRequest(), ""
@@ -102,7 +103,7 @@ func (g generator) request() (head, body string) {
 		lines = append(lines, g.field())
 	}
 	framing, body := g.body(method)
-	// Before the others or behind them, as what comes last may be in another piece.
+	// Before the other headers or after them, as the last ones may be in another piece.
 	lines = slices.Insert(lines, 1+g.IntN(len(lines)), framing...)
 	return g.join(append(lines, "")), body
 }
@@ -155,7 +156,7 @@ func (g generator) host() []string {
 	}[g.IntN(13)]
 }
 
-// field returns a field that has nothing to do with the body: harmless, long, or broken.
+// field returns a header that does not concern the body: harmless, long, or broken.
 func (g generator) field() string {
 	switch g.IntN(12) {
 	case 0:
@@ -174,7 +175,7 @@ func (g generator) field() string {
 	return g.pick("X-A: b", "X-Request-Id: a", "User-Agent: test", "Cookie: a=b; c", "If-None-Match: *", "X-Forwarded-For: 192.0.2.1")
 }
 
-// body returns the fields that say where the body ends, and the body.
+// body returns the headers that determine the end of the body, and the body.
 func (g generator) body(method string) (framing []string, body string) {
 	if method == "GET" && !g.oneIn(3) || g.oneIn(12) {
 		return nil, g.pick("", "", "", g.content())
@@ -206,7 +207,7 @@ func (g generator) content() string {
 	case 1:
 		return strings.Repeat("a", g.IntN(9000))
 	case 2:
-		if g.oneIn(25) { // more than net/http reads of a body that nobody wants
+		if g.oneIn(25) { // more than net/http reads of a body that the handler leaves
 			return strings.Repeat("b", 256<<10+g.IntN(3)*5000-5000)
 		}
 		return "{}"

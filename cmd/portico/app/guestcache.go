@@ -44,7 +44,7 @@ func openReplyCache(cfg *config.Config, changes cache.Changes, registry promethe
 		Redis:       client,
 		Prefix:      c.Prefix,
 		Secret:      string(cfg.Auth.SecretKey),
-		StoreEpoch:  rand.Text(), // shared with nobody until the database tells its own
+		StoreEpoch:  rand.Text(), // shared with no process until the epoch of the database is read
 		TTL:         c.TTL,
 		StaleTTL:    c.StaleTTL,
 		MemoryTTL:   c.MemoryTTL,
@@ -61,10 +61,10 @@ func openReplyCache(cfg *config.Config, changes cache.Changes, registry promethe
 	return replyCache, err
 }
 
-// replyFingerprint returns a hash of the store and all settings that can affect replies.
-// Processes with equal fingerprints may share cached replies, whatever their builds: package
-// replycache has a version of what replies look like. It is a hash because some of the settings
-// are secret. store is the storeIdentity.
+// replyFingerprint returns a hash of the store and all settings that can affect replies. Processes
+// with equal fingerprints may share cached replies, whatever their builds: package replycache has a
+// version of the format of replies. It is a hash because some of the settings are secret. store is
+// the storeIdentity.
 func replyFingerprint(cfg *config.Config, store string) string {
 	sum := sha256.New()
 	write := func(texts ...string) {
@@ -96,8 +96,8 @@ func replyFingerprint(cfg *config.Config, store string) string {
 	return string(sum.Sum(nil))
 }
 
-// storeIdentity returns a text that tells the store from those that other processes may have
-// under the same settings.
+// storeIdentity returns a text that identifies the store: it differs from the texts of other stores
+// that processes may have under the same settings.
 func storeIdentity(cfg *config.Config, demoStore bool) (string, error) {
 	dsn := cfg.Sections[program.SQLSection]["dsn"]
 	switch {

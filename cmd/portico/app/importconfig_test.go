@@ -20,8 +20,8 @@ func loadText(t *testing.T, text string) (*config.Config, error) {
 	return config.Load(config.Sources{Sections: newProgram().Sections(), File: apptest.NewFile(t, "portico.yaml", text), Attribute: program.CheckAttribute, Fields: program.CheckFieldList})
 }
 
-// TestImportConfig prints the configuration of a shop, loads it, serves with it, and looks at
-// what it says.
+// TestImportConfig prints the configuration of a shop, loads it, serves with it, and checks its
+// contents.
 func TestImportConfig(t *testing.T) {
 	t.Parallel()
 	dsn, _ := magento1test.NewShop(t, magento1test.Rich, "")
@@ -49,9 +49,9 @@ func TestImportConfig(t *testing.T) {
 	}
 }
 
-// tickEveryBox replaces the lists of fields of the shop Rich by those that the old admin panel
-// stores when somebody ticks every field one by one: with names that no record of the service has,
-// names for parts of orders, and the shop's own attributes.
+// tickEveryBox replaces the field lists of the shop Rich by the lists that the old admin panel
+// stores after a user has ticked every field one by one. They contain names that no record of the
+// service has, names for parts of orders, and the shop's own attributes.
 func tickEveryBox(t *testing.T, shop *sql.DB) {
 	t.Helper()
 	lists := []struct{ kind, resource, operation, names string }{
@@ -77,8 +77,8 @@ func tickEveryBox(t *testing.T, shop *sql.DB) {
 	magento1test.Break(t, shop, statements...)
 }
 
-// TestImportConfigFieldLists prints the configuration of a shop with lists of fields. Portico takes
-// the file as it is, and gives no role more than the old shop does.
+// TestImportConfigFieldLists prints the configuration of a shop with lists of fields. Portico
+// accepts the file unchanged, and gives no role more fields than the legacy store does.
 func TestImportConfigFieldLists(t *testing.T) {
 	t.Parallel()
 	dsn, shop := magento1test.NewShop(t, magento1test.Rich, "")

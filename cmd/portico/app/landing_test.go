@@ -10,8 +10,8 @@ import (
 // acceptOfBrowser is the Accept header of a browser that opens a page.
 const acceptOfBrowser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
-// TestLanding: a browser that opens the address of the shop gets a page, unless a legacy system
-// answers there. All other clients get what they get for any path that Portico does not serve.
+// TestLanding: a browser that opens the address of the shop gets a page, unless a legacy store
+// answers there. All other clients get the same reply as for any path that Portico does not serve.
 func TestLanding(t *testing.T) {
 	t.Parallel()
 	old := apptest.NewLegacyStub(t)
@@ -23,7 +23,7 @@ func TestLanding(t *testing.T) {
 		path   string
 		accept string // "-": none
 		status int
-		asked  bool // the legacy system
+		asked  bool // the legacy store
 	}{
 		{"browser", plain, "/", acceptOfBrowser, 200, false},
 		{"curl", plain, "/", "*/*", 404, false},

@@ -64,8 +64,8 @@ func TestMappingCheck(t *testing.T) {
 	checkExit(t, err, program.ExitCannotRun)
 }
 
-// TestMappingTry runs "portico mapping try" on records that have all they need, on others, and
-// on none.
+// TestMappingTry runs "portico mapping try" on complete records, on incomplete ones, and on one
+// that does not exist.
 func TestMappingTry(t *testing.T) {
 	t.Parallel()
 	number := int64(7)
@@ -110,8 +110,8 @@ func TestMappingTry(t *testing.T) {
 	}
 }
 
-// TestMappingNew checks that what "portico mapping new" writes has neither faults nor
-// warnings, agrees with the JSON Schema of "portico mapping schema", and is not overwritten.
+// TestMappingNew checks that the file of "portico mapping new" has neither faults nor warnings,
+// agrees with the JSON Schema of "portico mapping schema", and is not overwritten.
 func TestMappingNew(t *testing.T) {
 	apptest.Program(t) // before the folder changes
 	t.Chdir(t.TempDir())

@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 )
 
-// migrateCommand returns the command "migrate", which is "migrate up" without a word more.
+// migrateCommand returns the command "migrate", which is the same as "migrate up".
 func migrateCommand(p *program.Program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -69,7 +69,7 @@ program, or if it cannot be reached.`,
 	return cmd
 }
 
-// migrateUp migrates the configured database, and prints what it lacked.
+// migrateUp migrates the configured database, and prints the migrations that it has applied.
 func migrateUp(p *program.Program, cmd *cobra.Command, asJSON bool) error {
 	db, err := openToMigrate(p, cmd, true)
 	if err != nil {
@@ -87,7 +87,7 @@ func migrateUp(p *program.Program, cmd *cobra.Command, asJSON bool) error {
 	return errors.Join(err, db.Close())
 }
 
-// migrateStatus prints which migrations the configured database has.
+// migrateStatus prints the migrations of the configured database.
 func migrateStatus(p *program.Program, cmd *cobra.Command, asJSON bool) error {
 	db, err := openToMigrate(p, cmd, false)
 	if err != nil {

@@ -25,17 +25,19 @@ import (
 )
 
 const (
-	// mirrorLease is the lease of the one of several processes that delivers.
+	// mirrorLease is the name of the lease that the delivering process holds: only one of several
+	// processes delivers.
 	mirrorLease = "mirror"
-	// mirrorLeaseTTL is how long the others wait for one that has ended without a word.
+	// mirrorLeaseTTL is the time to live of the lease: after it, another process can replace one
+	// that has ended without releasing the lease.
 	mirrorLeaseTTL = 15 * time.Second
-	// mirrorStandby is how often the others look whether it has ended.
+	// mirrorStandby is the interval at which the other processes try to acquire the lease.
 	mirrorStandby = time.Second
-	// countOutbox is how often the metrics of the outbox are renewed.
+	// countOutbox is the interval at which the metrics of the outbox are updated.
 	countOutbox = 5 * time.Second
 )
 
-// A mirroring repeats clients' writes at the old shop.
+// A mirroring repeats clients' writes at the legacy store.
 type mirroring struct {
 	db        *sqlstore.DB
 	gate      *mirror.Gate
@@ -46,19 +48,19 @@ type mirroring struct {
 	log       *slog.Logger
 }
 
-// A mirrorSource is the old shop's database, which completes deliveries of an outbox.
+// A mirrorSource is the legacy store's database, which completes deliveries of an outbox.
 type mirrorSource struct {
 	*follow.Writes
 	box coordination.Outboxes
 }
 
-// Settle completes deliveries.
+// Settle acknowledges deliveries.
 func (s mirrorSource) Settle(ctx context.Context, deliveries ...outbox.Delivery) ([]outbox.Entry, error) {
 	return s.Writes.Settle(ctx, s.box, deliveries...)
 }
 
-// newMirroring returns what repeats writes, and the adapter to serve. records are Portico's, and trial
-// those in which creates are tried, both behind their guard.
+// newMirroring returns the mirroring of writes, and the adapter to serve. records is the adapter of
+// Portico's records, and trial the adapter in which creates are tried, both behind their guard.
 func newMirroring(cfg *config.Config, db *sqlstore.DB, records, trial adapter.Adapter, writes *follow.Writes, legacy *program.LegacySystem, rules func() proxy.Rules, registry prometheus.Registerer, log *slog.Logger) (*mirroring, adapter.Adapter, error) {
 	metrics := newMirrorMetrics(registry)
 	schemas, err := program.Schemas(cfg)
@@ -110,8 +112,8 @@ func (m *mirroring) beginWrite(ctx context.Context, resource string, rule proxy.
 	return m.gate.Begin(ctx, adapter.Resource(resource), rule)
 }
 
-// startMirroring repeats writes, or lets none change sides if this process cannot, until stop is
-// called.
+// startMirroring repeats writes at the legacy store until stop is called. If this process cannot,
+// it only prevents handovers of writes.
 func startMirroring(ctx context.Context, a *app) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -154,8 +156,8 @@ func (m *mirroring) deliver(ctx context.Context) {
 	}
 }
 
-// newBystander returns a gate that lets no writes change sides while this process serves: it cannot
-// repeat them.
+// newBystander returns a gate that prevents handovers of writes while this process serves, because
+// it cannot repeat them.
 func newBystander(db *sqlstore.DB, log *slog.Logger) *mirror.Gate {
 	return mirror.NewGate(mirror.GateOptions{
 		Owners: db.WriteOwners(), Process: program.HolderName(), Log: log,
@@ -193,7 +195,7 @@ func newMirrorMetrics(registerer prometheus.Registerer) *mirrorMetrics {
 	}
 }
 
-// start lets the metrics of some resources begin at zero, so that their first event counts as an
+// start initializes the metrics of some resources to zero, so that their first event counts as an
 // increase.
 func (m *mirrorMetrics) start(resources []adapter.Resource) {
 	m.resources = resources
@@ -214,7 +216,7 @@ func (m *mirrorMetrics) start(resources []adapter.Resource) {
 // How a change of sides ends, as the metrics call it.
 const turned, gaveUp = "turned", "given_up"
 
-// keepCounting renews the gauges until ctx ends, and then sets them to 0.
+// keepCounting updates the gauges until ctx ends, and then sets them to 0.
 func (m *mirrorMetrics) keepCounting(ctx context.Context, box coordination.Outboxes, log *slog.Logger) {
 	defer m.set(nil, nil, time.Time{})
 	for {
@@ -248,7 +250,8 @@ func (m *mirrorMetrics) count(ctx context.Context, box coordination.Outboxes) er
 	return nil
 }
 
-// set sets the gauges. oldest is when the oldest change that waits was noted; zero: none waits.
+// set sets the gauges. oldest is the time at which the oldest waiting change was recorded; zero: no
+// change waits.
 func (m *mirrorMetrics) set(counts map[adapter.Resource]coordination.OutboxCount, conflicts map[outbox.ConflictOutcome]int64, oldest time.Time) {
 	all := map[adapter.Resource]coordination.OutboxCount{}
 	for _, r := range m.resources {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestMirrorMetricsStartAtZero checks that the gauges of the outbox exist wherever writes can be
-// mirrored, and are zero where another process delivers.
+// mirrored, and are zero if another process delivers.
 func TestMirrorMetricsStartAtZero(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()

@@ -18,7 +18,7 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-// ownersStore returns a store in which Portico has the writes of stock items, and a process that
+// ownersStore returns a store in which Portico owns the writes of stock items, and a process that
 // repeats them.
 func ownersStore(t *testing.T) (owners coordination.OwnerTable, db *sqlstore.DB) {
 	t.Helper()
@@ -40,7 +40,7 @@ func announceMirror(t *testing.T, owners coordination.OwnerTable) {
 	}
 }
 
-// TestCheckOwners checks which processes may start once Portico has the writes of a resource.
+// TestCheckOwners checks which processes may start once Portico owns the writes of a resource.
 func TestCheckOwners(t *testing.T) {
 	t.Parallel()
 	toLegacy := []config.Route{{Resource: "all", To: "legacy"}}
@@ -81,7 +81,8 @@ func TestCheckOwners(t *testing.T) {
 	})
 }
 
-// TestBystander checks that no writes change sides while a process serves that cannot repeat them.
+// TestBystander checks that no writes are handed over while a process serves that cannot repeat
+// them.
 func TestBystander(t *testing.T) {
 	t.Parallel()
 	owners, db := ownersStore(t)

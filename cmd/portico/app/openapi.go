@@ -97,8 +97,7 @@ func openAPI(p *program.Program, cfg *config.Config, isOffered func(*contract.Ro
 	}), nil
 }
 
-// An interfaceReference describes the interface as it is served. Each part is made when it is
-// first asked for.
+// An interfaceReference describes the interface as it is served. Each part is built on first use.
 type interfaceReference struct {
 	document func() ([]byte, error) // in JSON
 	parts    func() (*openapi.ReferenceParts, error)
@@ -170,7 +169,7 @@ func recordedExamples(d *contract.Dialect) ([]openapi.Example, error) {
 		}
 		exchanges = append(own, exchanges...)
 	}
-	// The recordings leave open what differs from server to server.
+	// The recordings have placeholders for values that differ from server to server.
 	filled := strings.NewReplacer("{{base_url}}", "https://shop.example", "{{datetime}}", "2012-01-02 03:04:05", "{{any}}", "…")
 	var examples []openapi.Example
 	for _, e := range exchanges {

@@ -11,7 +11,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/openapi"
 )
 
-// TestOpenAPI: another library finds no fault in what the command prints, examples included.
+// TestOpenAPI: another library finds no fault in the output of the command, including the examples.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	for dialect, format := range map[string]string{"documented": "yaml", "magento": "json"} {
@@ -38,8 +38,9 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// TestOpenAPIOfStore: the operators' port has the document that the command prints, with what the
-// store adds and without what it withholds, and no secret of the configuration.
+// TestOpenAPIOfStore: the operators' port serves the document that the command prints. It has the
+// fields that the store adds, lacks the fields that it withholds, and has no secret of the
+// configuration.
 func TestOpenAPIOfStore(t *testing.T) {
 	t.Parallel()
 	const secret = "s3cret-key-of-the-store"
@@ -72,7 +73,7 @@ func TestOpenAPIOfStore(t *testing.T) {
 	}
 }
 
-// TestReferencePages: a demo has the pages for browsers on the public port; another store has not.
+// TestReferencePages: a demo serves the pages for browsers on the public port; other stores do not.
 func TestReferencePages(t *testing.T) {
 	t.Parallel()
 	demo, store := serveLocal(t, true), serveLocal(t, false)

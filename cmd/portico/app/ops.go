@@ -32,17 +32,17 @@ type ops struct {
 	// without the upstream.
 	hasCachedReplies func() bool
 	purge            func(context.Context) error // drops all cached replies
-	reset            func(context.Context) error // restores the demo store and drops what is cached; nil: not a demo
+	reset            func(context.Context) error // restores the demo store and clears the caches; nil: not a demo
 	restore          func(context.Context) error // the part of reset that changes the database
 	pprof            bool                        // whether profiles are served
 	shadowSamples    http.HandlerFunc            // samples of differences
 	migration        http.HandlerFunc            // the Status
 	reference        *interfaceReference
-	// reload reads the configuration again on behalf of by, a phrase for the log; nil: not
-	// offered. It returns the changed settings, or why it took over none of them.
+	// reload reads the configuration again on behalf of by, a phrase for the log; nil: not offered.
+	// It returns the changed settings, or the reason why it applied none of them.
 	reload   func(by string) (changed []string, err error)
 	draining atomic.Bool
-	console  *webconsole.Console // nil: there is none
+	console  *webconsole.Console // nil: no console
 	// contractAddress is the address of the contract's port; "" before it listens.
 	contractAddress string
 }
@@ -71,7 +71,7 @@ func (o *ops) handler() http.Handler {
 	}
 	mux.Handle("GET /shadow", o.requireToken(o.shadowSamples))
 	mux.Handle("GET /migration", o.requireToken(o.migration))
-	// It has no secret, but says what the store has added and withheld.
+	// It has no secret, but shows the fields that the store has added and withheld.
 	mux.Handle("GET /openapi.json", o.requireToken(http.HandlerFunc(o.serveOpenAPI)))
 	if o.reload != nil {
 		mux.Handle("POST /reload", o.requireToken(http.HandlerFunc(o.reloadConfig)))
@@ -82,8 +82,8 @@ func (o *ops) handler() http.Handler {
 		}
 	}
 	if o.pprof {
-		// Package pprof also registers them with http.DefaultServeMux, but no server of the
-		// program uses that as its handler.
+		// Package pprof also registers them with http.DefaultServeMux, but no server of the program
+		// uses that handler.
 		for path, profile := range map[string]http.HandlerFunc{
 			"/debug/pprof/": pprof.Index, "/debug/pprof/cmdline": pprof.Cmdline, "/debug/pprof/profile": pprof.Profile,
 			"/debug/pprof/symbol": pprof.Symbol, "/debug/pprof/trace": pprof.Trace,
@@ -94,8 +94,8 @@ func (o *ops) handler() http.Handler {
 	return privately(http.NewCrossOriginProtection().Handler(o.requireLoopbackHost(mux)))
 }
 
-// privately keeps browsers and proxies from storing replies of next, and from taking them for another
-// media type, unless a handler says otherwise.
+// privately prevents browsers and proxies from storing replies of next, and from guessing another
+// media type, unless a handler sets other headers.
 func privately(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -165,8 +165,7 @@ func (o *ops) serveReady(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, answer)
 }
 
-// ready reports whether the program can answer calls, and says what it answers to a load
-// balancer.
+// ready reports whether the program can answer calls, and returns its answer to a load balancer.
 func (o *ops) ready(ctx context.Context) (ready bool, answer string) {
 	switch {
 	case o.draining.Load():

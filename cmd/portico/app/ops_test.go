@@ -20,8 +20,8 @@ type localServer struct {
 	log           *apptest.Output
 }
 
-// serveLocal serves the demo store with settings from environ. reset says whether the
-// operators' port offers the reset of a demo.
+// serveLocal serves the demo store with settings from environ. With reset, the operators' port
+// offers the reset of a demo.
 func serveLocal(t testing.TB, reset bool, environ ...string) *localServer {
 	t.Helper()
 	l, cfg := openLocal(t, reset, environ...)

@@ -14,8 +14,8 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 )
 
-// serveFront serves a demo store in front of the legacy system at the URL old. routes are
-// entries of the setting routes.
+// serveFront serves a demo store in front of the legacy store at the URL old. routes are entries of
+// the setting routes.
 func serveFront(t *testing.T, old string, routes []string, environ ...string) *localServer {
 	t.Helper()
 	return serveLocal(t, false, append(environ, apptest.RoutesFile(t, routes...), "PORTICO_LEGACY_URL="+old)...)
@@ -55,7 +55,7 @@ func TestRoutesTable(t *testing.T) {
 				if asked := old.Last() != nil; asked != c.legacy || c.legacy != (got.Body == "old") {
 					t.Errorf("%s %s: the legacy system was asked: %t, want %t; %d %s", c.method, c.path, asked, c.legacy, got.Status, got.Body)
 				}
-				// The reply has no headers but those of the legacy system.
+				// The reply has only the headers of the legacy store.
 				if id := got.Header.Get("X-Request-Id"); (id == "mine") == c.legacy {
 					t.Errorf("%s %s: X-Request-Id %q", c.method, c.path, id)
 				}
@@ -98,8 +98,8 @@ func TestForwardedRequestsAreCounted(t *testing.T) {
 	}
 }
 
-// TestLegacyAway checks the replies in each format while the legacy system is unavailable,
-// and that it is used again afterwards.
+// TestLegacyAway checks the replies in each format while the legacy store is unavailable, and that
+// it is used again afterwards.
 func TestLegacyAway(t *testing.T) {
 	t.Parallel()
 	address := apptest.FreeAddress(t)
@@ -151,8 +151,8 @@ func TestLegacyAway(t *testing.T) {
 	}
 }
 
-// TestLegacyBreaksOff checks that a reply that the legacy system breaks off is broken off
-// for the client, and appears in log and metrics.
+// TestLegacyBreaksOff checks that a reply that the legacy store breaks off is broken off for the
+// client, and appears in log and metrics.
 func TestLegacyBreaksOff(t *testing.T) {
 	t.Parallel()
 	old := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -178,8 +178,8 @@ func TestLegacyBreaksOff(t *testing.T) {
 	}
 }
 
-// TestSlowClientsAreNoFailure checks that clients who give up while sending a body do not
-// open the breaker of the legacy system.
+// TestSlowClientsAreNoFailure checks that clients that give up while sending a body do not open the
+// breaker of the legacy store.
 func TestSlowClientsAreNoFailure(t *testing.T) {
 	t.Parallel()
 	old := apptest.NewLegacyStub(t)
@@ -207,7 +207,7 @@ func TestSlowClientsAreNoFailure(t *testing.T) {
 	}
 }
 
-// TestLegacyTimeout checks the reply if the legacy system does not answer in time.
+// TestLegacyTimeout checks the reply if the legacy store does not answer in time.
 func TestLegacyTimeout(t *testing.T) {
 	t.Parallel()
 	old := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
@@ -224,8 +224,8 @@ func TestLegacyTimeout(t *testing.T) {
 	}
 }
 
-// TestSignedAgain checks that Portico verifies calls and signs them for the legacy system,
-// which verifies them, too.
+// TestSignedAgain checks that Portico verifies calls and signs them for the legacy store, which
+// verifies them, too.
 func TestSignedAgain(t *testing.T) {
 	t.Parallel()
 	credentials := apptest.Credentials(t)
@@ -242,7 +242,7 @@ func TestSignedAgain(t *testing.T) {
 		name, auth, authorization, path string
 		status                          int
 		role                            string
-		token                           string // with which calls to the legacy system are signed, "" for none
+		token                           string // signs calls to the legacy store; "": unsigned
 	}{
 		{"administrator", "caller", admin, item, 200, "admin", credentials.Admin.Token},
 		{"customer", "caller", customer, me, 200, "customer", credentials.Customer1.Token},

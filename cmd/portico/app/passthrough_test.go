@@ -24,7 +24,7 @@ import (
 // exchange.
 type recordingRelay struct {
 	t       *testing.T
-	address string // host:port, where it listens
+	address string // host:port of the listener
 	mu      sync.Mutex
 	seen    []rawExchange
 }
@@ -196,9 +196,9 @@ func sameMessages(t *testing.T, outside, inside []rawExchange, but ...string) {
 
 const allToLegacy = "resource: all, to: legacy"
 
-// TestRecordedExchangesPassThrough replays recorded exchanges through a server in front,
-// on another engine, that forwards to one in the role of the legacy system. The replies
-// must be correct, and all bytes the same on both ends of the front server.
+// TestRecordedExchangesPassThrough replays recorded exchanges through a server in front, on another
+// engine, that forwards to one in the role of the legacy store. The replies must be correct, and
+// all bytes the same on both ends of the front server.
 func TestRecordedExchangesPassThrough(t *testing.T) {
 	t.Parallel()
 	cases := apptest.Exchanges(t)

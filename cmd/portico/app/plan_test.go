@@ -30,7 +30,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
 
-// A planShop is an old shop with a Portico in front of it, whose configuration is a file.
+// A planShop is a legacy store with a Portico in front of it, whose configuration is a file.
 type planShop struct {
 	t         *testing.T
 	old       *httptest.Server
@@ -63,14 +63,15 @@ func newPlanShop(t *testing.T) *planShop {
 // inFront returns the lines of routes with which a migration begins.
 func inFront() []string { return []string{"routes:", "  - {resource: all, to: legacy}"} }
 
-// prepareMirror sets what mirroring needs. The old database never answers.
+// prepareMirror sets the settings that mirroring needs. The database of the legacy store never
+// answers.
 func (s *planShop) prepareMirror() {
 	s.sections["legacy"] = "legacy: {url: '" + s.old.URL + "', consumer_key: k, consumer_secret: s, token: t, token_secret: u}"
 	s.sections["follow"] = "follow: {dsn: 'mysql:a:b@tcp(127.0.0.1:1)/old'}"
 }
 
 // paste replaces routes and sections of the file, and loads it as start-up does. Sections that
-// lines do not have stay.
+// lines do not contain stay.
 func (s *planShop) paste(lines ...string) *config.Config {
 	s.t.Helper()
 	s.routes, lines = lines, slices.Clone(lines)
@@ -103,7 +104,7 @@ func (s *planShop) reload(lines ...string) {
 	}
 }
 
-// plan returns the present plan. Without a running Portico none is asked.
+// plan returns the present plan. It asks the running Portico, if there is one.
 func (s *planShop) plan() *plan.Plan {
 	s.t.Helper()
 	listed := &plan.Plan{}
@@ -111,8 +112,8 @@ func (s *planShop) plan() *plan.Plan {
 	return listed
 }
 
-// run returns what "portico plan" prints. Tests of a whole migration need hundreds of plans, so that
-// it runs in this process.
+// run returns the output of "portico plan". It runs in this process, because tests of a whole
+// migration need hundreds of plans.
 func (s *planShop) run(more ...string) string {
 	s.t.Helper()
 	ops := "http://127.0.0.1:1"
@@ -160,7 +161,7 @@ func (s *planShop) pasteable(name string) []string {
 	return strings.Split("routes:"+text, "\n")
 }
 
-// get reads a path as an Admin and reports whether the old shop answered.
+// get reads a path as an Admin and reports whether the legacy store answered.
 func (s *planShop) get(path string) (old bool) {
 	s.t.Helper()
 	got := apptest.Send(s.t, "GET", s.front.URL+path, "", "Authorization", apptest.DemoAdmin(), "Accept", "application/json", "User-Agent", "Connector/3 (ada@example.com)")
@@ -240,7 +241,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPlanWithBackend moves a whole shop to a backend, with a way back as to Portico's own store.
+// TestPlanWithBackend moves a whole shop to a backend, and checks the way back as for Portico's own
+// store.
 func TestPlanWithBackend(t *testing.T) {
 	t.Parallel()
 	s := newPlanShop(t)
@@ -255,7 +257,7 @@ func TestPlanWithBackend(t *testing.T) {
 	}
 }
 
-// resource returns what the present plan says of a resource.
+// resource returns a resource of the present plan.
 func (s *planShop) resource(name string) plan.Resource {
 	s.t.Helper()
 	listed := s.plan()
@@ -263,7 +265,8 @@ func (s *planShop) resource(name string) plan.Resource {
 }
 
 // walk takes every step of the plan until the end, and returns the names of the steps. After each
-// one it goes back as the plan says, and forward again. before gets each step before it is taken.
+// step it goes back by the instructions of the plan, and forward again. It calls before with each
+// step before taking it.
 func (s *planShop) walk(before func(plan.Step)) (seen map[string]bool) {
 	s.t.Helper()
 	seen = map[string]bool{}
@@ -334,7 +337,7 @@ func (s *planShop) put(lines []string) *config.Config {
 	return cfg
 }
 
-// turnWrites lets the writes of a resource change sides, as the only process that serves would.
+// turnWrites hands over the writes of a resource, in the role of the only serving process.
 func (s *planShop) turnWrites(owners coordination.OwnerTable, r adapter.Resource, mirror bool) {
 	s.t.Helper()
 	process := outbox.Process{ID: "only", Wishes: map[adapter.Resource]bool{r: mirror}, Known: map[adapter.Resource]int64{r: math.MaxInt64}}
@@ -358,8 +361,8 @@ func (s *planShop) turnWrites(owners coordination.OwnerTable, r adapter.Resource
 	}
 }
 
-// checkWayBack checks that start-up accepts the way back that the plan says each resource has,
-// and no shorter one.
+// checkWayBack checks that start-up accepts the way back that the plan gives for each resource, and
+// no shorter one.
 func (s *planShop) checkWayBack(cfg *config.Config) {
 	s.t.Helper()
 	for _, r := range s.plan().Resources {
@@ -387,8 +390,8 @@ func (s *planShop) checkWayBack(cfg *config.Config) {
 	}
 }
 
-// TestPlanFollowed checks what the plan says of records that could not be stored while the store
-// followed the old shop.
+// TestPlanFollowed checks how the plan shows records that could not be stored while the store
+// followed the legacy store.
 func TestPlanFollowed(t *testing.T) {
 	t.Parallel()
 	s := newPlanShop(t)
@@ -408,8 +411,8 @@ func (s *planShop) open() *sqlstore.DB {
 	return db
 }
 
-// noteImport notes that the store was filled from an old shop, and which records could not be
-// stored since.
+// noteImport records that the store was filled from a legacy store, and parked, the records that
+// could not be stored since.
 func (s *planShop) noteImport(parked ...coordination.Parked) {
 	s.t.Helper()
 	db := s.open()
@@ -425,14 +428,14 @@ func (s *planShop) noteImport(parked ...coordination.Parked) {
 	}
 }
 
-// sweep compares the old shop with a Portico that has the same records, and notes the result.
+// sweep compares the legacy store with a Portico that has the same records, and records the result.
 func (s *planShop) sweep() {
 	s.t.Helper()
 	_, candidate := startDemo(s.t, "magento")
 	apptest.MustRun(s.t, append([]string{"compare"}, apptest.SweepArguments(s.old.URL, candidate.URL, "--credentials", apptest.CredentialsBefore(s.t, "customer_1"), "--note", "--config", s.file)...)...)
 }
 
-// TestPlanServers checks what the plan makes of the answers of operators' ports.
+// TestPlanServers checks how the plan shows the answers of operators' ports.
 func TestPlanServers(t *testing.T) {
 	t.Parallel()
 	const count = `{"routes":["all to legacy"],"shadow":{"since":"2024-03-0%sT12:00:00Z","calls":[{"call":"getProduct","outcomes":{"same":2,"different":1},"fields":{"sku":1}}]}}`
@@ -496,7 +499,7 @@ func TestPlanServers(t *testing.T) {
 	}
 }
 
-// TestFollowStatus checks what the metrics of a follower say of it.
+// TestFollowStatus checks the status of a follower, which comes from its metrics.
 func TestFollowStatus(t *testing.T) {
 	t.Parallel()
 	t.Run("does not follow", func(t *testing.T) {
@@ -532,8 +535,8 @@ func TestFollowStatus(t *testing.T) {
 	})
 }
 
-// TestPlanMirrored checks what the plan says of writes that are mirrored, and of what the old shop
-// does not get.
+// TestPlanMirrored checks how the plan shows mirrored writes, and writes that the legacy store does
+// not get.
 func TestPlanMirrored(t *testing.T) {
 	t.Parallel()
 	s := newPlanShop(t)
@@ -595,7 +598,7 @@ func TestPlanMirrored(t *testing.T) {
 	if listed := s.plan(); !maps.Equal(listed.Conflicts, map[string]int64{"kept": 1, "added": 2, "taken": 0, "dropped": 0}) {
 		t.Errorf("conflicts %v", listed.Conflicts)
 	}
-	// Without following, nobody looks at who has the writes.
+	// Without following, the plan does not read the owners of writes.
 	delete(s.sections, "follow")
 	s.paste("routes:", "  - {resource: all, calls: reads, to: portico}", "  - {resource: all, calls: writes, to: legacy}")
 	if r := s.resource("products"); r.Mirror != nil || r.Step.Name != "prepare" {

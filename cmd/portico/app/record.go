@@ -20,16 +20,16 @@ import (
 	"github.com/portico-commerce/portico/mapping/redact"
 )
 
-// newMasker returns a masker with a random key, which is lost when the program ends:
-// nobody can undo its masks afterwards.
+// newMasker returns a masker with a random key, which is lost when the program ends: its masks
+// cannot be reversed afterwards.
 func newMasker(table *contract.Table) *redact.Masker {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails
 	return redact.NewMasker(table, key)
 }
 
-// A recorderPool has the open recorders, by folder. Rule sets share those of a folder, so that
-// no two of them write the same file.
+// A recorderPool holds the open recorders by folder. Rule sets with the same folder share its
+// recorders, so that no two of them write the same file.
 type recorderPool struct {
 	masker   *redact.Masker
 	registry prometheus.Registerer
@@ -69,8 +69,7 @@ func (p *recorderPool) acquire(cfg *config.Config) (*recorders, error) {
 	return r, nil
 }
 
-// release closes the recorders, which write what they have buffered, if no other rule set has
-// them.
+// release closes the recorders if no other rule set uses them. They then flush their buffers.
 func (p *recorderPool) release(cfg *config.Config) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

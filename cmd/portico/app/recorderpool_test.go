@@ -14,8 +14,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
 
-// TestRecorderPool checks that rule sets with the same folder share its recorders, and that
-// these write what they have when the last of them releases them.
+// TestRecorderPool checks that rule sets with the same folder share its recorders, and that the
+// recorders flush their buffers when the last rule set releases them.
 func TestRecorderPool(t *testing.T) {
 	t.Parallel()
 	pool := newRecorderPool(newMasker(contract.NewTable(nil)), prometheus.NewRegistry(), slog.New(slog.DiscardHandler))

@@ -25,7 +25,7 @@ type liveConfig struct {
 }
 
 // newLiveConfig returns the configuration that load reads. From now on SIGHUP does not end the
-// process, however long it takes to start and to stop.
+// process, even during a long start or stop.
 func newLiveConfig(load func() (*config.Config, error)) *liveConfig {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP) // until the process ends: no Stop
@@ -109,9 +109,9 @@ func (r *reloader) onHangup(hangup <-chan os.Signal) (stop func()) {
 	}
 }
 
-// reload reads the configuration and puts it in force. by says for the log who asks. It
-// returns the names of the settings that have changed. After an error, for which Faults has
-// the faults, the former configuration remains in force unchanged.
+// reload reads the configuration and applies it. by names the source of the request for the log. It
+// returns the names of the settings that have changed. After an error, whose faults Faults returns,
+// the former configuration remains in force unchanged.
 func (r *reloader) reload(by string) (changed []string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,7 +137,7 @@ func (r *reloader) reload(by string) (changed []string, err error) {
 	r.outcomes.WithLabelValues(reloadApplied).Inc()
 	r.applied.SetToCurrentTime()
 	r.succeeds.Set(1)
-	// With the more talkative of the two levels, so that a change of the level is logged.
+	// With the more verbose of the two log levels, so that a change of the level is logged.
 	r.live.level.Set(min(next.LogLevel, r.live.level.Level()))
 	r.log.Info("configuration reloaded", "by", by, "changed", changed)
 	r.live.level.Set(next.LogLevel)
@@ -150,13 +150,13 @@ type settingError struct {
 	err     error
 }
 
-// Error returns what is wrong and what to do.
+// Error returns the problem and its remedy.
 func (e *settingError) Error() string { return e.err.Error() }
 
 // Unwrap returns the cause.
 func (e *settingError) Unwrap() error { return e.err }
 
-// placed returns err with the place of the setting that it is about, if it is a settingError.
+// placed returns err with the place of its setting in the configuration if it is a settingError.
 func placed(err error, cfg *config.Config) error {
 	unusable, ok := errors.AsType[*settingError](err)
 	if !ok {

@@ -30,8 +30,8 @@ type routeRow struct {
 	Format  string   `json:"format"`
 	Handler string   `json:"handler"`
 	File    string   `json:"file"`
-	// Rule is the file that has what a write entails in every store, "none" if nothing. It is
-	// empty for a call that reads.
+	// Rule is the file with the rules for a write that hold in every store, "none" if there are no
+	// rules. It is empty for a call that reads.
 	Rule string `json:"rule,omitempty"`
 	// NotOffered: the adapter does not offer the resource, so that the call is answered as
 	// one that is not implemented.
@@ -87,8 +87,8 @@ place of a file marks calls that the adapter has no records for; they are answer
 	return cmd
 }
 
-// routeRows returns a row for each call that d serves to any role. Those of missing routes
-// are marked.
+// routeRows returns a row for each call that d serves to any role. Rows of missing routes are
+// marked.
 func routeRows(d *contract.Dialect, missing []*contract.Route) []routeRow {
 	var rows []routeRow
 	sources, rules := mapping.HandlerLocations(), mapping.RuleFiles()
@@ -138,9 +138,9 @@ func writeRoutes(w io.Writer, rows []routeRow) error {
 	return table.Flush()
 }
 
-// writeGaps writes the cases of the contract suite that call one of the missing routes of
-// an adapter, in the form of a file for "contracttest --skip". A resource of which every
-// case does so becomes one entry.
+// writeGaps writes the cases of the contract suite that call one of the missing routes of an
+// adapter, in the form of a file for "contracttest --skip". If every case of a resource does so,
+// the resource becomes one entry.
 func writeGaps(w io.Writer, adapterName string, missing []*contract.Route) error {
 	suite, err := contracttests.NewSuite()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/replycache"
 )
 
-// ruleParts are what all rule sets of a process are made from.
+// ruleParts holds the parts from which all rule sets of a process are built.
 type ruleParts struct {
 	program *program.Program
 	store   string           // the storeIdentity
@@ -63,7 +63,7 @@ func (p *ruleParts) newRuleSet(cfg *config.Config) (*ruleSet, error) {
 	set := &ruleSet{api: api, watchers: watchers, idle: make(chan struct{})}
 	set.handler = httpapi.Below(api.BasePath, watchers.wrap(engine, api.Scheme), engine)
 	set.requests.Store(1)
-	// The next rule set goes on from this one: it keeps the rates whose limits do not change.
+	// The next rule set starts from this one: it keeps the rates whose limits do not change.
 	p.service, p.api = service, api
 	return set, nil
 }
@@ -92,7 +92,7 @@ type ruleSets struct {
 	parts   *ruleParts
 	inForce atomic.Pointer[ruleSet]
 
-	// closing ends the rule sets that are no longer in force but not idle yet.
+	// closing ends rule sets that were replaced but are not idle yet.
 	closing  context.Context
 	stop     context.CancelFunc
 	retiring sync.WaitGroup
@@ -142,8 +142,8 @@ func (s *ruleSets) replace(cfg *config.Config) error {
 	}
 	endWrites := func() {}
 	if shadowReads := next.watchers.shadowReads; shadowReads != nil && s.current().watchers.shadowReads == nil {
-		// Nobody counts the writes that are in progress now. Until they have ended, a
-		// difference may be due to one of them.
+		// Writes that are in progress now are not counted. Until they have ended, they may cause
+		// differences.
 		endWrites = shadowReads.BeginWrite()
 	}
 	before := s.inForce.Swap(next)

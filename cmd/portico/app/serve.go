@@ -85,8 +85,8 @@ for them.`,
 	return cmd
 }
 
-// warnIfEmpty logs how to fill the store if it holds no records. The records of a backend
-// come by themselves.
+// warnIfEmpty logs how to fill the store if it holds no records. It does nothing for a backend,
+// whose records a scan imports.
 func warnIfEmpty(ctx context.Context, cfg *config.Config, db *sqlstore.DB, log *slog.Logger) error {
 	if cfg.Adapter != program.SQLSection {
 		return nil
@@ -131,7 +131,7 @@ func serveDemo(ctx context.Context, p *program.Program, out io.Writer, cfg *conf
 }
 
 // openDemo creates a database with the demo data set in dir. A nil schemas means
-// adapter.NewSchemas. trace is whether the statements of traced requests are traced.
+// adapter.NewSchemas. With trace, the SQL statements of traced requests are traced, too.
 func openDemo(ctx context.Context, dir string, data *adapter.Dataset, schemas *adapter.Schemas, trace bool) (*sqlstore.DB, error) {
 	db, err := sqlstore.Open(ctx, sqlstore.Options{
 		DSN: "sqlite:" + filepath.Join(dir, "demo.db"), MediaDir: filepath.Join(dir, "media"), Migrate: true, Schemas: schemas, Trace: trace,
@@ -242,7 +242,7 @@ func openPorts(cfg *config.Config, a *app, log *slog.Logger) (s *ports, err erro
 	return s, nil
 }
 
-// serve serves both ports. Whichever ends first sends why.
+// serve serves both ports. When a server ends, it sends its error to failed.
 func (s *ports) serve() (failed <-chan error) {
 	ended := make(chan error, 2)
 	for server, listener := range map[*http.Server]net.Listener{s.contract: s.connections.Listener(s.contractListener), s.ops: s.opsListener} {
@@ -266,8 +266,8 @@ func (s *ports) shutDown(ctx context.Context, cfg *config.Config, traces *otlp.P
 	return err
 }
 
-// programAttributes returns what the lines of the log about start and stop say of the program: its
-// version, and what it serves from.
+// programAttributes returns the log attributes of the program for the lines about start and stop:
+// its version, dialect, adapter, database and Redis.
 func programAttributes(p *program.Program, cfg *config.Config, demoStore bool) []any {
 	database := "temporary"
 	if !demoStore {

@@ -17,13 +17,12 @@ import (
 // servedRecords are the records of an adapter, opened to serve clients.
 type servedRecords struct {
 	adapter.Adapter
-	// trial fails as Adapter would fail to create a record, and stores nothing; nil: it is not
-	// offered.
+	// trial fails if Adapter would fail to create a record, and stores nothing; nil: not offered.
 	trial adapter.Adapter
 	close func() error // does not close the database
 }
 
-// openAdapter opens the adapter of cfg. If mirrors, clients' writes are entered in the outbox.
+// openAdapter opens the adapter of cfg. With mirrors, clients' writes are added to the outbox.
 func openAdapter(ctx context.Context, p *program.Program, cfg *config.Config, db *sqlstore.DB, mirrors bool, registerer prometheus.Registerer, log *slog.Logger) (*servedRecords, error) {
 	if known := p.Adapter(cfg.Adapter); known != nil {
 		records, err := program.OpenAdapter(ctx, known, cfg, registerer, log)
@@ -46,8 +45,8 @@ func openAdapter(ctx context.Context, p *program.Program, cfg *config.Config, db
 	return &servedRecords{store.Adapter, backendTrial{trial, store.Backend.Resources()}, store.Adapter.Close}, nil
 }
 
-// A backendTrial tries creates in a local replica. Those of resources of which the backend owns
-// something and takes no new records fail, as they would there.
+// A backendTrial tries creates in a local replica. A create fails, as in the backend, if the
+// backend owns attributes of the resource and accepts no new records.
 type backendTrial struct {
 	adapter.Adapter
 	resources []replica.BackendResource

@@ -93,8 +93,8 @@ func TestStoreFieldsFromFileToWire(t *testing.T) {
 	})
 }
 
-// withAddedValues writes a data set with values of the attributes in storeFieldsFile, and
-// returns its path.
+// withAddedValues writes a data set with values for the attributes in storeFieldsFile, and returns
+// its path.
 func withAddedValues(t *testing.T) string {
 	t.Helper()
 	path := apptest.WriteDataset(t, nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-// newTraces returns what records traces as cfg says, or nil if nothing is traced.
+// newTraces returns the trace provider that cfg configures, or nil if nothing is traced.
 func newTraces(ctx context.Context, p *program.Program, cfg *config.Config, log *slog.Logger) (*otlp.Provider, error) {
 	t := cfg.Tracing
 	if t.Endpoint == "" {
@@ -22,8 +22,8 @@ func newTraces(ctx context.Context, p *program.Program, cfg *config.Config, log 
 // lastTraces limits the time to send the last traces of a program that could not start.
 const lastTraces = time.Second
 
-// closeTraces closes a provider, which may be nil. Package app closes the one of a server
-// within its time for shutting down, and then this does nothing.
+// closeTraces closes a provider, which may be nil. A server closes its provider within the shutdown
+// timeout; closeTraces then has no effect.
 func closeTraces(traces *otlp.Provider) error {
 	if traces == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
-// BenchmarkTraces measures what traces cost a cache hit in memory and a read from the store,
-// without HTTP: while nothing is traced, while a request is not sampled, and while it is.
+// BenchmarkTraces measures the cost of traces for a cache hit in memory and for a read from the
+// store, without HTTP: with tracing off, for a request that is not sampled, and for one that is.
 func BenchmarkTraces(b *testing.B) {
 	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	b.Cleanup(collector.Close)

@@ -32,7 +32,7 @@ import (
 // errBusy is returned if the other system answers that it cannot serve the call now.
 var errBusy = errors.New("the other system cannot answer now")
 
-// A watching has what the watchers of all rule sets share.
+// A watching holds the parts that the watchers of all rule sets share.
 type watching struct {
 	legacy    *program.LegacySystem
 	masker    *redact.Masker
@@ -60,7 +60,7 @@ type watchers struct {
 	config      *config.Config
 	all         []proxy.Watcher
 	outside     []proxy.Watcher // of requests outside the interface
-	shadowReads *compare.Shadow // nil where no route is shadowed
+	shadowReads *compare.Shadow // nil if no route is shadowed
 	counted     *compare.Shadow // with the counts of the process; nil: no route was ever shadowed
 }
 
@@ -88,8 +88,8 @@ func (shared *watching) newWatchers(cfg *config.Config, service *mapping.Service
 	return w, nil
 }
 
-// startShadow starts the shadow reads of a rule set. They go on from those of the rule sets
-// before.
+// startShadow starts the shadow reads of a rule set. They continue the shadow reads of the previous
+// rule sets.
 func (w *watchers) startShadow(rules proxy.Rules) *compare.Shadow {
 	s := w.config.Shadow
 	options := compare.ShadowOptions{
@@ -146,7 +146,7 @@ func (w *watchers) wrap(api http.Handler, scheme func(*http.Request) string) htt
 	return watched
 }
 
-// serveShadow serves samples of differences. Without a shadowed route there are none.
+// serveShadow serves samples of differences, or 404 if no route is shadowed.
 func (w *watchers) serveShadow(rw http.ResponseWriter, r *http.Request) {
 	if w.shadowReads == nil {
 		http.NotFound(rw, r)
@@ -161,7 +161,7 @@ func (w *watchers) serveMigration(rw http.ResponseWriter, _ *http.Request) {
 	_ = json.NewEncoder(rw).Encode(w.status()) // fails only if the client has disconnected
 }
 
-// status returns what this process knows of the migration.
+// status returns the state of the migration as this process sees it.
 func (w *watchers) status() migrate.Status {
 	status := migrate.Status{Listen: w.config.Listen, Routes: program.DescribeRoutes(w.config.Routes), Follow: followStatus(w.registry)}
 	if s := w.counted; s != nil {
@@ -181,7 +181,7 @@ func (w *watchers) finish(ctx context.Context) error {
 	return w.closeRecorders()
 }
 
-// close stops the watchers at once. Requests that are still in progress are not observed.
+// close stops the watchers immediately. Requests that are still in progress are not observed.
 func (w *watchers) close() error {
 	if w.shadowReads != nil {
 		return errors.Join(w.shadowReads.Close(), w.closeRecorders())
@@ -213,8 +213,8 @@ func (w *watchers) fetchOther(ctx context.Context, e *proxy.Exchange) (*compare.
 	return answer, err
 }
 
-// fetchLegacy sends r to the legacy system and returns the answer. If Portico refuses to
-// forward r, the refusal is the answer.
+// fetchLegacy sends r to the legacy store and returns the answer. If Portico refuses to forward r,
+// the refusal is the answer.
 func (w *watchers) fetchLegacy(r *http.Request, e *proxy.Exchange) (*compare.Answer, error) {
 	ctx := r.Context()
 	call := proxy.Call{Address: e.Address, Scheme: e.Scheme}
@@ -247,9 +247,9 @@ func (w *watchers) servePortico(r *http.Request, e *proxy.Exchange) (*compare.An
 	return &compare.Answer{Status: response.Status, ContentType: response.ContentType, Location: response.Location, Body: response.Body}, nil
 }
 
-// baseURLs returns the base URLs that the answers of the two systems to e may contain:
-// first the legacy system, then Portico. If clients' signatures are forwarded unchanged,
-// both systems use the public URL.
+// baseURLs returns the base URLs that the answers of the two systems to e may contain: first the
+// legacy store, then Portico. If clients' signatures are forwarded unchanged, both systems use the
+// public URL.
 func (w *watchers) baseURLs(e *proxy.Exchange) [2]string {
 	public := w.config.PublicURL
 	if public == "" {
@@ -281,7 +281,7 @@ func (b *limitedBuffer) Write(piece []byte) (int, error) {
 	return b.Buffer.Write(piece)
 }
 
-// followStatus returns how far a process follows the old shop, from its metrics, or nil if it
+// followStatus returns how far a process follows the legacy store, from its metrics, or nil if it
 // does not.
 func followStatus(registry prometheus.Gatherer) *plan.Follow {
 	families, err := registry.Gather()

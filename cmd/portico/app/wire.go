@@ -37,19 +37,19 @@ type app struct {
 	landing     *openapi.LandingPage
 	ops         *ops // the operators' port
 	rules       *ruleSets
-	follower    *follow.Follower // nil: the program follows no old shop
+	follower    *follow.Follower // nil: the program follows no legacy store
 	mirroring   *mirroring       // nil: no writes can be mirrored
-	bystander   *mirror.Gate     // in place of mirroring while there is an old shop
+	bystander   *mirror.Gate     // in place of mirroring while there is a legacy store
 	traces      *otlp.Provider   // nil: nothing is traced
 	close       func() error     // closes the parts; call it after the last request
 }
 
-// A wiring is an app in the making: what its parts are made from, and the parts so far.
+// A wiring is an app under construction: the sources of its parts, and the parts so far.
 type wiring struct {
 	app
 	program   *program.Program
 	config    *config.Config
-	data      *adapter.Dataset // of a demo store; nil: it is none
+	data      *adapter.Dataset // of the demo store; nil: not a demo store
 	log       *slog.Logger
 	dialect   *contract.Dialect
 	resources closers // of the parts
@@ -64,7 +64,7 @@ type wiring struct {
 
 	served   *servedRecords
 	legacy   *program.LegacySystem
-	writes   *follow.Writes  // nil: nobody asks what the follower has taken over
+	writes   *follow.Writes  // nil: no part waits for writes that the follower applies
 	records  adapter.Adapter // behind their guard
 	upstream adapter.Adapter // records, which mirrors writes if they can be mirrored
 
@@ -104,7 +104,7 @@ func (w *wiring) openMetrics(context.Context) error {
 	w.dbGuard = w.newGuard(program.SQLSection)
 	w.recordsGuard, w.mediaGuard = w.dbGuard, w.dbGuard
 	if w.config.Media.Bucket != "" && w.data == nil {
-		w.mediaGuard = w.newGuard("media") // or requests for images could fill the slots of the database
+		w.mediaGuard = w.newGuard("media") // with its own slots: images must not fill the database's
 	}
 	if w.config.Adapter != program.SQLSection {
 		w.recordsGuard = w.newGuard(w.config.Adapter)
@@ -127,13 +127,13 @@ func (w *wiring) newGuard(domain string) *guard.Guard {
 	})
 }
 
-// mirrors reports whether writes can be mirrored. A demo store has no old shop.
+// mirrors reports whether writes can be mirrored. A demo store has no legacy store.
 func (w *wiring) mirrors() bool { return program.CanMirror(w.config) && w.data == nil }
 
 // currentRules returns the rules in force.
 func (w *wiring) currentRules() proxy.Rules { return w.rules.current().api.Rules }
 
-// openRecords opens the traces, the records and the legacy system.
+// openRecords opens the traces, the records and the legacy store.
 func (w *wiring) openRecords(ctx context.Context) (err error) {
 	if w.traces, err = newTraces(ctx, w.program, w.config, w.log); err != nil {
 		return err
@@ -153,10 +153,10 @@ func (w *wiring) openRecords(ctx context.Context) (err error) {
 	return nil
 }
 
-// openFollower makes what follows the old shop.
+// openFollower creates the follower of the legacy store.
 func (w *wiring) openFollower(context.Context) (err error) {
 	metrics := follow.NewMetrics(w.registry)
-	if w.config.Follow.DSN == "" || w.data != nil { // the demo store follows nobody
+	if w.config.Follow.DSN == "" || w.data != nil { // a demo store has no legacy store
 		return nil
 	}
 	if w.follower, err = records.NewFollower(w.program, w.config, w.db, -1, nil, metrics, w.log); err != nil {
@@ -169,8 +169,8 @@ func (w *wiring) openFollower(context.Context) (err error) {
 	return nil
 }
 
-// openMirroring makes what repeats clients' writes at the old shop. Where this process repeats
-// none, it makes sure that no other process does.
+// openMirroring creates the mirroring, which repeats clients' writes at the legacy store. If this
+// process repeats none, it ensures that no other process does.
 func (w *wiring) openMirroring(ctx context.Context) (err error) {
 	w.records = w.recordsGuard.Adapter(w.served)
 	w.upstream = w.records

@@ -29,7 +29,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/resource"
 )
 
-// openService makes the handlers of calls, and lets them know of changes.
+// openService creates the handlers of calls, and notifies them of changes.
 func (w *wiring) openService(ctx context.Context) (err error) {
 	if w.authenticator, err = w.newAuthenticator(); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (w *wiring) openService(ctx context.Context) (err error) {
 	return nil
 }
 
-// setStoreEpoch lets caches know which epoch of the store there is.
+// setStoreEpoch gives the caches the epoch of the store.
 func (w *wiring) setStoreEpoch(epoch string) {
 	if err := w.cache.SetStoreEpoch(epoch); err != nil { // with the same secret the first epoch succeeded
 		w.log.Error("the cache goes on with the epoch before", "error", err)
@@ -66,7 +66,7 @@ func (w *wiring) setStoreEpoch(epoch string) {
 	w.authenticator.Purge()
 }
 
-// newAuthenticator returns what authenticates clients.
+// newAuthenticator returns the authenticator of clients.
 func (w *wiring) newAuthenticator() (*auth.Authenticator, error) {
 	options := auth.Options{
 		RSACrashes: w.dialect.UnverifiableCrash, RefusePlaintext: w.config.Auth.RefusePlaintext, PlusAsSpace: w.config.Auth.PlusAsSpace,
@@ -85,8 +85,8 @@ func (w *wiring) newAuthenticator() (*auth.Authenticator, error) {
 	return auth.New(credentials, w.cache.Nonces(credentials, w.commonStore()), options), nil
 }
 
-// sharedCounts returns what adds up the counts of rate limits over all replicas, or nil without Redis:
-// not a nil pointer in an interface, with which every call would make a report for nobody.
+// sharedCounts returns the rate-limit counts shared by all replicas, or nil without Redis: not a
+// nil pointer in an interface, with which every call would report its counts needlessly.
 func sharedCounts(c *cache.Cache) limits.SharedRates {
 	if buckets := c.Buckets(); buckets != nil {
 		return buckets
@@ -178,8 +178,8 @@ func (w *wiring) openContract(context.Context) error {
 	return nil
 }
 
-// maxConnections returns how many connections the contract's port may have, and logs if they are fewer than
-// the settings say.
+// maxConnections returns the maximum number of connections of the contract's port, and logs a
+// warning if it is lower than the setting.
 func maxConnections(cfg *config.Config, log *slog.Logger) int {
 	limit, known := program.OpenFilesLimit()
 	if !known {
@@ -193,7 +193,7 @@ func maxConnections(cfg *config.Config, log *slog.Logger) int {
 	return most
 }
 
-// openOps lets the operators' port know of the other parts.
+// openOps connects the operators' port to the other parts.
 func (w *wiring) openOps(context.Context) (err error) {
 	rules, port := w.rules, w.ops
 	port.ping = w.legacy.WrapPing(w.upstream.Ping, w.currentRules)
@@ -221,7 +221,7 @@ func (w *wiring) openOps(context.Context) (err error) {
 	return nil
 }
 
-// resetDemo restores the demo store, and drops what is cached of it.
+// resetDemo restores the demo store, and clears the caches.
 func (w *wiring) resetDemo(ctx context.Context) error {
 	err := w.ops.restore(ctx)
 	err = errors.Join(err, w.ops.purge(ctx)) // a failed reset may have changed records, too

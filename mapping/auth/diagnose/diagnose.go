@@ -17,12 +17,13 @@ import (
 	"github.com/portico-commerce/portico/mapping/auth"
 )
 
-// Options are what the diagnosis knows beside the request.
+// Options hold the secrets and the server settings that a diagnosis needs in addition to the
+// request.
 type Options struct {
-	// Secrets are those with which the request should be signed; nil: not known, unless
-	// Credentials has them.
+	// Secrets are the secrets that should have signed the request; nil: unknown, unless Credentials
+	// has them.
 	Secrets *Secrets
-	// Credentials, unless nil, are those of the server. They count in place of Secrets.
+	// Credentials, unless nil, is the server's credential store. Its secrets replace Secrets.
 	Credentials auth.Credentials
 	// PublicURL is the setting public_url, or nil.
 	PublicURL *url.URL
@@ -37,10 +38,10 @@ type Options struct {
 	Now     func() time.Time // nil means time.Now
 }
 
-// Secrets are those of a consumer and of a token.
+// Secrets are the secrets of a consumer and of a token.
 type Secrets struct{ Consumer, Token string }
 
-// A Finding is one thing that is wrong with a request, or, if it is a Hint, that may be.
+// A Finding is one fault of a request or, if it is a Hint, a possible fault.
 type Finding struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -55,14 +56,14 @@ const (
 	Unknown  = "unknown" // nothing is wrong, but without the secrets the signature cannot be checked
 )
 
-// A Report says whether a server accepts the credentials of a request, and what is wrong.
+// A Report holds the verdict of a server on the credentials of a request, and the faults found.
 type Report struct {
 	Method  string `json:"method"`
 	URL     string `json:"url"`
 	Verdict string `json:"verdict"`
 	// Problem is the text of the server's reply to a refused request.
 	Problem string `json:"problem,omitempty"`
-	// BaseString is what the signature should cover.
+	// BaseString is the base string that the signature should cover.
 	BaseString string    `json:"base_string,omitempty"`
 	Findings   []Finding `json:"findings"`
 }
@@ -80,7 +81,7 @@ const formType = "application/x-www-form-urlencoded"
 // maxParameters limits the OAuth parameters of one source that are examined.
 const maxParameters = 64
 
-// Diagnose returns what is wrong with the credentials of r.
+// Diagnose returns a report of the faults in the credentials of r.
 func Diagnose(ctx context.Context, r *Request, o Options) (*Report, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -131,8 +132,8 @@ func (r *Report) explainGuest(s *signed, authorization string) {
 	}
 }
 
-// lookUp looks for the consumer and the token of a request in the credentials of the server,
-// and makes their secrets those of o.
+// lookUp looks up the consumer and the token of a request in the credential store of the server,
+// and sets their secrets in o.
 func (r *Report) lookUp(ctx context.Context, s *signed, o *Options) error {
 	key, text := s.oauth.value("oauth_consumer_key"), s.oauth.value("oauth_token")
 	if o.Credentials == nil || key == "" {
@@ -391,7 +392,8 @@ func (r *Report) checkSignatureForm(s *signed, plaintext bool) {
 	}
 }
 
-// checkRequest examines what a signature covers beside the OAuth parameters.
+// checkRequest examines the parts of the request that a signature covers, apart from the OAuth
+// parameters.
 func (r *Report) checkRequest(s *signed, o *Options) {
 	if _, err := url.ParseRequestURI(s.path); err != nil || strings.ContainsAny(s.request.Target, " \"<>\\^`{|}") {
 		r.fault("url", "The URL has characters that must be percent-encoded.")

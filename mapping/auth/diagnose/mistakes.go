@@ -109,8 +109,8 @@ func mistakes(s *signed, o *Options) []mistake {
 // plusAsSpace reads plus signs in the query as spaces.
 func plusAsSpace(v *variant) { v.query = withPlusAsSpace(v.query) }
 
-// acceptedWays returns the ways to sign s that a server accepts, as mistakes that are none. The first
-// way is that of RFC 5849. The others have another base string than the ways before.
+// acceptedWays returns the ways to sign s that a server accepts, in the form of mistakes. The first
+// way follows RFC 5849. Each of the others has another base string than the ways before it.
 func acceptedWays(s *signed, o *Options) [][]mistake {
 	natural := mistake{"natural_order", "order", "The parameters are sorted in natural order, in which a2 comes before a10, as the original does it. It is accepted; so is the order by bytes of RFC 5849, which the base string below has.", func(v *variant) { v.compare = auth.CompareNatural }}
 	plus := mistake{"plus_as_space", "plus", "A plus sign in the query is signed as a space. It is accepted because auth.plus_as_space is on.", plusAsSpace}
@@ -129,7 +129,7 @@ func acceptedWays(s *signed, o *Options) [][]mistake {
 	return ways
 }
 
-// explainAccepted names what differs from RFC 5849 in a signature that is accepted.
+// explainAccepted reports how an accepted signature deviates from RFC 5849.
 func (r *Report) explainAccepted(s *signed, o *Options) {
 	if s.method != "HMAC-SHA1" {
 		return
@@ -155,7 +155,7 @@ func (r *Report) explainAccepted(s *signed, o *Options) {
 	}
 }
 
-// acceptWay says how an accepted signature differs from RFC 5849.
+// acceptWay adds a hint for each deviation of an accepted signature from RFC 5849.
 func (r *Report) acceptWay(way []mistake) {
 	for _, m := range way {
 		r.hint(m.code, "%s", m.message)

@@ -74,7 +74,7 @@ func bodyOf(header http.Header, text string) string {
 	return strings.TrimRight(text, "\r\n")
 }
 
-// cutLine returns the first line of a text without its end, and what follows.
+// cutLine returns the first line of a text without its end, and the rest.
 func cutLine(text string) (line, rest string) {
 	line, rest, _ = strings.Cut(text, "\n")
 	return strings.TrimSuffix(line, "\r"), rest

@@ -55,7 +55,7 @@ type signed struct {
 	path              string
 	header            parameters // of the header Authorization
 	form, query       parameters
-	oauth             parameters // those that count
+	oauth             parameters // only the effective ones
 	source            string     // where they are
 	signature, method string     // of the request
 }

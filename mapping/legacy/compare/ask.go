@@ -74,9 +74,8 @@ func (a *asker) both(ctx context.Context, r *SweepRequest) (p pair, err error) {
 	return p, ctx.Err()
 }
 
-// one sends r to one system. If the system is busy or does not answer, it asks again after
-// a pause. A system that is still busy has not answered: that both are says nothing about
-// their records.
+// one sends r to one system. If the system is busy or does not answer, it asks again after a pause.
+// A system that is still busy has not answered: two busy systems are not equal.
 func (a *asker) one(ctx context.Context, system int, r *SweepRequest) (answer *Answer, err error) {
 	for i := range attempts {
 		if i > 0 && a.options.Sleep(ctx, a.options.Pause<<i) != nil {

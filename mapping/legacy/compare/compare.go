@@ -28,10 +28,10 @@ func ShortensReply(header string) bool {
 	return slices.Contains([]string{"accept-encoding", "if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "range"}, strings.ToLower(header))
 }
 
-// Options say which differences to ignore.
+// Options define the differences to ignore.
 type Options struct {
-	// Bases are the base URLs of the two systems, legacy first. The base URL of a system in
-	// its own reply counts as equal to that of the other. An empty one matches nothing.
+	// Bases are the base URLs of the two systems, legacy first. The base URL of a system in its own
+	// reply counts as equal to the other system's. An empty one matches nothing.
 	Bases [2]string
 	// Unordered ignores the order of records in a list and of fields in a record.
 	Unordered bool

@@ -16,13 +16,13 @@
 //     names that are not part of the contract become "other". It is reported once: records are
 //     matched by their identity, so that a missing record is one difference, and the records after
 //     it are compared with their counterparts.
-//  3. Both systems are untrusted. Package codec limits what is parsed, reports are limited in number
-//     and length, and the time to compare two bodies is at worst that of sorting. A list ends when a
-//     page is short or brings no new record, and at twice the length that was counted at the
+//  3. Both systems are untrusted. Package codec limits the parsed input, reports are limited in
+//     number and length, and comparing two bodies takes at worst the time of sorting. A list ends
+//     when a page is short or brings no new record, and at twice the length that was counted at the
 //     beginning; keys that do not belong in a path are not followed; the caller limits the size of
 //     replies.
-//  4. The route table determines what a sweep reads ([contract.Table.PathParams]). It walks lists by
-//     ascending id, each system at its own pace. A difference counts only if it is there again
+//  4. The route table determines the reads of a sweep ([contract.Table.PathParams]). It walks lists
+//     by ascending id, each system at its own pace. A difference counts only if it is there again
 //     after a pause, since a client may have changed the record between the two replies.
 //  5. The memory of a sweep does not grow with the store: it holds one page of each open list, the
 //     replies to concurrent reads of records, and up to a limit the keys of the lists on which
@@ -38,11 +38,11 @@
 //
 // # How it is tested
 //
-// Tables have each kind of difference in every format, everything that options and expectations
-// accept, and the faults of files of expectations. A fuzz target checks that a body equals itself,
-// and that bodies with different bytes have a difference. Sweeps and shadows run against systems in
-// memory that lack, change and add records, repeat pages, lie, hang and fail; a sweep continues from
-// the state after every single commit. The tests of contracttests/migration compare two whole
-// servers, one of them with planted differences, and a benchmark in contracttests/speed measures
-// what a shadow costs clients.
+// Tables cover each kind of difference in every format, everything that options and expectations
+// accept, and the faults of expectation files. A fuzz target checks that a body equals itself, and
+// that bodies with different bytes differ. Sweeps and shadows run against systems in memory that
+// lack, change and add records, repeat pages, lie, hang and fail; a sweep continues from the state
+// after every single commit. The tests of contracttests/migration compare two whole servers, one of
+// them with planted differences, and a benchmark in contracttests/speed measures the cost of a
+// shadow to clients.
 package compare

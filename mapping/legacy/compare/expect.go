@@ -11,7 +11,7 @@ import (
 
 // An Expectation is a difference that someone accepts, for a reason.
 type Expectation struct {
-	// Call or Resource says where: the name of a call, or that of a resource. One is "".
+	// Call or Resource is the name of the call or of the resource with the difference. One is "".
 	Call, Resource string
 	// Field is the field that may differ, including everything inside it, in the form of
 	// Difference.Field.
@@ -32,7 +32,7 @@ func (x *Expectation) IsGeneral() bool {
 	return x.Record == "" && x.Legacy == nil && x.Candidate == nil && !x.noLegacy && !x.noCandidate
 }
 
-// acceptsValues reports whether the values of a difference are those that x accepts.
+// acceptsValues reports whether x accepts the values of a difference.
 func (x *Expectation) acceptsValues(d, masked *Difference) bool {
 	return (isExpected(x.Legacy, x.noLegacy, d.Legacy) || isExpected(x.Legacy, x.noLegacy, masked.Legacy)) &&
 		(isExpected(x.Candidate, x.noCandidate, d.Candidate) || isExpected(x.Candidate, x.noCandidate, masked.Candidate))
@@ -89,8 +89,8 @@ const (
 
 // ParseExpectations reads expectations from a YAML file, whose name is for errors: a list of
 // entries with the keys call or resource, field, reason and, optionally, record, legacy and
-// candidate, where null stands for no value. The error joins all faults, with their lines.
-// The calls and resources must be those of table.
+// candidate, where null stands for no value. The error joins all faults, with their lines. The
+// calls and resources must exist in table.
 func ParseExpectations(file string, data []byte, table *contract.Table) (*Expectations, error) {
 	if len(data) > maxExpectationsFile {
 		return nil, fmt.Errorf("%s: larger than %d bytes", file, maxExpectationsFile)
@@ -133,7 +133,7 @@ type expectationParser struct {
 	known map[string]bool // see scopes
 }
 
-// check records what is wrong with a value that was decoded, and completes expectations.
+// check records the faults of a decoded value, and completes expectations.
 func (p *expectationParser) check(at strictyaml.Place, v any) {
 	switch v := v.(type) {
 	case *string:

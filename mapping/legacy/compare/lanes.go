@@ -107,7 +107,7 @@ func (s *sweep) walkLanes(ctx context.Context) error {
 	return err
 }
 
-// leaveOutUnlisted counts the routes of single records whose keys no list tells.
+// leaveOutUnlisted counts the routes of single records whose keys no list contains.
 func (s *sweep) leaveOutUnlisted() {
 	var outcome SweepOutcome
 	for _, r := range s.routes.unlisted() {

@@ -183,8 +183,8 @@ func (w *laneWalk) differences(win *window) []Difference {
 	return append(all, w.sweep.asker.differences(&win.request, &p)...)
 }
 
-// match divides the records of two systems into those that both have, in equal order, and
-// those that only one has.
+// match divides the records of two systems into common records, in equal order, and records of only
+// one system.
 func match(entries [2][]entry) (both, only [2][]entry) {
 	a, b := entries[0], entries[1]
 	for len(a) > 0 || len(b) > 0 {

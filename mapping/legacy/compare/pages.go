@@ -111,8 +111,8 @@ func (w *laneWalk) compareOther(ctx context.Context, number int, outcome *SweepO
 	return true, nil
 }
 
-// unkeyed returns the number of records of two lists, such as those of an XML list without
-// the field of the id, and reports whether both answers are lists: the greater number.
+// unkeyed returns the number of records of the longer of two lists without keys, such as XML lists
+// without the id field, and reports whether both answers are lists.
 func unkeyed(p *pair) (records int, ok bool) {
 	for _, answer := range p.answers {
 		list, isList := decode(answer)
@@ -172,7 +172,7 @@ func (w *laneWalk) parse(p *pair, wanted [2]bool) (lists [2][]entry, failed int)
 	return lists, -1
 }
 
-// addPages takes over the pages that were read.
+// addPages adds the pages that were read.
 func (w *laneWalk) addPages(lists [2][]entry, read [2]bool, outcome *SweepOutcome) {
 	for i := range w.systems {
 		if !read[i] {
@@ -184,11 +184,11 @@ func (w *laneWalk) addPages(lists [2][]entry, read [2]bool, outcome *SweepOutcom
 	}
 }
 
-// add takes over the page that c reads next. A page without a new record, such as the last
-// one again, or with fewer records than the limit ends the list. Records that have one id stay apart,
-// so that one that only one system has twice is a difference. add reports false if a
-// record comes too late: its id is not greater than those before, and it is none of the
-// previous page, which records that move by a few places repeat.
+// add adds the next page of c. A page without a new record, such as the last one again, or with
+// fewer records than the limit ends the list. Records with the same id stay separate, so that a
+// record that only one system has twice is a difference. add reports false if a record is out of
+// order: its id is not greater than all ids before it, and it is not on the previous page, since
+// records that move by a few places are repeated.
 func (c *cursor) add(page []entry) (ascends bool) {
 	c.next++
 	c.ended, ascends = len(page) < pageLimit, true

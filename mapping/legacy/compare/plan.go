@@ -32,7 +32,7 @@ type planned struct {
 	previous       int64 // requests that an earlier run of this sweep sent
 }
 
-// A SweepProgress says how far a sweep has come.
+// A SweepProgress is the progress of a sweep.
 type SweepProgress struct {
 	Asked int64 // requests to each system
 	Total int64 // how many there will be, as far as is known
@@ -40,9 +40,9 @@ type SweepProgress struct {
 	Left  time.Duration
 }
 
-// Plan counts the lists and looks for store views, unless an earlier run has done so, and
-// returns what the sweep will take. It must be called before Run. It fails if a system
-// rejects the credentials of a caller.
+// Plan counts the lists and looks for store views, unless an earlier run has done so, and returns
+// an estimate of the requests and the time that the sweep takes. It must be called before Run. It
+// fails if a system rejects the credentials of a caller.
 func (s *sweep) Plan(ctx context.Context) (SweepProgress, error) {
 	if len(s.state.Lists) == 0 {
 		if err := s.count(ctx); err != nil {

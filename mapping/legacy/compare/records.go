@@ -28,8 +28,8 @@ func (s *sweep) readRecord(ctx context.Context, caller SweepCaller, list *contra
 	return r, r.again(ctx)
 }
 
-// visit compares what belongs to a record of list. values are those of the parameters of
-// the list, and the key of the record.
+// visit compares the routes below a record of list. values are the values of the list's parameters,
+// followed by the key of the record.
 func (r *recordRead) visit(ctx context.Context, list *contract.Route, values []string) error {
 	for _, child := range r.sweep.routes.children[list] {
 		if !readable(child.route, r.caller.Role) {
@@ -46,7 +46,7 @@ func (r *recordRead) visit(ctx context.Context, list *contract.Route, values []s
 	return nil
 }
 
-// child compares one single record or part, and what belongs to the records of a part.
+// child compares one single record or part, and the routes below the records of a part.
 func (r *recordRead) child(ctx context.Context, route *contract.Route, own, views []string) error {
 	s := r.sweep
 	var parts []string

@@ -9,8 +9,8 @@ import (
 // routes is the route table in the order in which a sweep needs it.
 type routes struct {
 	table *contract.Table
-	// lists are the lists of the store, and those that a store view or a record of
-	// another list narrows.
+	// lists are the lists of the store, including lists narrowed by a store view or by a record of
+	// another list.
 	lists []listRoute
 	// children are the single records and parts of the records of a list.
 	children map[*contract.Route][]childRoute
@@ -24,7 +24,7 @@ type listRoute struct {
 	params []contract.PathParam
 }
 
-// phase returns when the list is read: those that depend on records come last.
+// phase returns the phase in which the list is read: lists that depend on records come last.
 func (l *listRoute) phase() int {
 	if slices.ContainsFunc(l.params, func(p contract.PathParam) bool { return p.List != nil }) {
 		return 1
@@ -98,7 +98,7 @@ func (all *routes) below(list *contract.Route, role contract.Role, views int) in
 	return n
 }
 
-// unlisted returns the routes of single records whose keys no list tells.
+// unlisted returns the routes of single records whose keys no list contains.
 func (all *routes) unlisted() []*contract.Route {
 	var found []*contract.Route
 	for list, children := range all.children {

@@ -20,12 +20,11 @@ const MaxShadowBody = 1 << 20
 // ShadowOptions are the settings of a [Shadow].
 type ShadowOptions struct {
 	Rules proxy.Rules
-	// Ask sends the request of an exchange to the system that did not answer it: the
-	// legacy system, unless the legacy system answered. It returns an error if that system
-	// cannot answer now.
+	// Ask sends the request of an exchange to the system that did not answer it: the legacy store,
+	// unless the legacy store answered. It returns an error if that system cannot answer now.
 	Ask func(context.Context, *proxy.Exchange) (*Answer, error)
-	// Compare says which differences to ignore. Bases returns the base URLs in the replies
-	// of the legacy system and of Portico, which Compare lacks.
+	// Compare defines the differences to ignore. Bases returns the base URLs in the replies of the
+	// legacy store and of Portico, which Compare lacks.
 	Compare Options
 	Bases   func(*proxy.Exchange) [2]string
 	Sample  float64 // share of the reads that are compared, 0 to 1
@@ -55,8 +54,8 @@ type Shadow struct {
 	workers sync.WaitGroup
 }
 
-// A history is what the comparisons of a process know of the exchanges so far, under
-// whatever options these were observed.
+// A history holds the samples and counters of all exchanges that a process has compared so far,
+// under any options.
 type history struct {
 	samples          samples
 	counts           counts
@@ -74,9 +73,9 @@ func NewShadow(o ShadowOptions) *Shadow {
 	return start(o, h)
 }
 
-// With returns a Shadow that compares under other options, and starts its workers. It shares
-// with s the samples, the counts and the writes that are in progress. s goes on with the exchanges that
-// it has been asked about; end it with Finish once it has observed the last of them.
+// With returns a Shadow that compares under other options, and starts its workers. It shares with s
+// the samples, the counts and the writes that are in progress. s continues with the exchanges that
+// it has begun; end it with Finish once it has observed the last of them.
 func (s *Shadow) With(o ShadowOptions) *Shadow { return start(o, s.history) }
 
 func start(o ShadowOptions, h *history) *Shadow {
@@ -89,7 +88,7 @@ func start(o ShadowOptions, h *history) *Shadow {
 	return s
 }
 
-// Finish waits until the workers have compared what is queued, and stops them. Call it once,
+// Finish waits until the workers have compared all queued exchanges, and stops them. Call it once,
 // after the last Observe. Close ends it early.
 func (s *Shadow) Finish() {
 	close(s.waiting)

@@ -101,7 +101,7 @@ func newRig(t *testing.T, change func(*compare.ShadowOptions)) *rig {
 	return r
 }
 
-// call sends a request of a client and returns what it gets.
+// call sends a client's request and returns the reply.
 func (r *rig) call(method, target string) string {
 	w := httptest.NewRecorder()
 	r.front.ServeHTTP(w, httptest.NewRequest(method, target, nil))
@@ -299,8 +299,8 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// TestWith: comparisons under new options go on from those before, which end what they have
-// queued.
+// TestWith: comparisons under new options continue with the results of the earlier ones, which
+// finish their queue.
 func TestWith(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
@@ -339,8 +339,8 @@ func TestWith(t *testing.T) {
 	})
 }
 
-// TestBeginWrite: while a write is in progress that nobody is asked about, no difference
-// counts.
+// TestBeginWrite: differences do not count while a write is in progress, even if it is not compared
+// itself.
 func TestBeginWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)

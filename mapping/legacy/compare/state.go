@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// A SweepState says how far a sweep has come. It is what a file of a sweep holds.
+// A SweepState is the saved state of a sweep, as its state file holds it.
 type SweepState struct {
 	Version int `json:"version"`
 	// Settings are the options of which a sweep may not change any until it is complete.
@@ -22,8 +22,8 @@ type SweepState struct {
 	Lanes  sweepLanes    `json:"lanes"`
 	// Found has the keys of the lists that other lists depend on, by path of the list.
 	Found map[string][]string `json:"found,omitempty"`
-	// Pages is the number of pages of lists that were read, Records that of records, and
-	// RecordReads that of the requests for these.
+	// Pages, Records and RecordReads count the list pages read, the records read and the requests
+	// for these records.
 	Pages       int64 `json:"pages"`
 	Records     int64 `json:"records"`
 	RecordReads int64 `json:"record_reads"`
@@ -44,7 +44,7 @@ type sweepLength struct {
 	Records [2]int64 `json:"records"` // of each system
 }
 
-// sweepLanes says how far the lists of a phase have been read. They are numbered.
+// sweepLanes is the progress through the lists of a phase, which are numbered.
 type sweepLanes struct {
 	Done  int                   `json:"done"`            // all below are complete
 	Above []int                 `json:"above,omitempty"` // complete ones above Done
@@ -129,7 +129,7 @@ func sameSettings(saved, now []SweepSetting) error {
 	return nil
 }
 
-// Encode returns what DecodeState decodes. It can contain data of a store.
+// Encode encodes the state for DecodeState. The result can contain data of a store.
 func (s *SweepState) Encode() ([]byte, error) {
 	data, err := json.Marshal(s)
 	if err == nil && len(data) > MaxSweepState {

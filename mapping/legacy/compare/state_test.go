@@ -24,7 +24,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// TestStateRefused checks that the state of another sweep, and what is none, is refused.
+// TestStateRefused checks that the state of another sweep and invalid data are refused.
 func TestStateRefused(t *testing.T) {
 	settings := []SweepSetting{{"--legacy", "http://a"}, {"--seed", "1"}}
 	tests := []struct{ name, content, want string }{

@@ -10,13 +10,13 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A SweepCaller is one of those as whom the systems are read.
+// A SweepCaller is a caller as which the sweep reads the systems.
 type SweepCaller struct {
 	Name string
 	Role contract.Role
 }
 
-// SweepOptions say what to read, and how.
+// SweepOptions are the routes, callers, limits and callbacks of a sweep.
 type SweepOptions struct {
 	Routes  *contract.Table
 	Callers []SweepCaller
@@ -28,18 +28,18 @@ type SweepOptions struct {
 	// records of the same keys.
 	Sample float64
 	Seed   uint64
-	// Rate is the maximum number of requests to each system in a second, 0 for any
-	// number; Parallel that of concurrent ones.
+	// Rate is the maximum number of requests to each system per second, 0 for no limit; Parallel is
+	// the maximum number of concurrent requests.
 	Rate     float64
 	Parallel int
 	// Pause is the time after which a difference is looked for again.
 	Pause   time.Duration
 	Compare *Options
-	// Ask sends a request to one system: 0 is the legacy system, 1 the candidate. Answers
-	// must be bounded in size and time.
+	// Ask sends a request to one system: 0 is the legacy store, 1 the candidate. Answers must be
+	// bounded in size and time.
 	Ask func(ctx context.Context, system int, r *SweepRequest) (*Answer, error)
-	// Commit takes over what was compared, and Snapshot returns everything that Commit has
-	// taken over. They are called one at a time.
+	// Commit receives the outcome of a step, and Snapshot returns the sum of all committed
+	// outcomes. They are called one at a time.
 	Commit   func(*SweepOutcome)
 	Snapshot func() (json.RawMessage, error)
 	// State is where to continue, see [NewState]. Save stores it; it is called at most
@@ -54,15 +54,15 @@ type SweepOptions struct {
 	Sleep func(context.Context, time.Duration) error
 }
 
-// An SweepOutcome is what one step of a sweep has compared.
+// A SweepOutcome is the outcome of one step of a sweep.
 type SweepOutcome struct {
 	Results []sweepResult
 	LeftOut []sweepLeftOut
-	// Record: the results are those of one record, with its parts.
+	// Record: the results belong to one record, with its parts.
 	Record bool
 }
 
-// A sweepLeftOut says what was not read, and why.
+// A sweepLeftOut is a request that the sweep skipped, with the reason.
 type sweepLeftOut struct {
 	Reason, Request string
 	// Lost: the systems have, or may have, records that were not compared.
@@ -127,7 +127,7 @@ func (s *sweep) run(ctx context.Context) error {
 	return nil
 }
 
-// commit takes over an outcome together with a change of the state.
+// commit commits an outcome together with a change of the state.
 func (s *sweep) commit(outcome *SweepOutcome, change func(*SweepState)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -91,8 +91,8 @@ const maxParts = 1000
 // plainKey matches the keys that can stand in a path as they are.
 var plainKey = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`)
 
-// sweepKeys returns the keys of a list of route's records, without those that do not belong in
-// a path; at most maxParts.
+// sweepKeys returns at most maxParts keys from a list of route's records. It leaves out keys that
+// cannot stand in a path.
 func sweepKeys(route *contract.Route, answer *Answer) []string {
 	list, ok := decode(answer)
 	if !ok {

@@ -73,8 +73,8 @@ func TestMatchesRecords(t *testing.T) {
 	}
 }
 
-// TestFindsChange checks that a changed record is found in lists and alone, in pages that
-// have the same records and in those that do not.
+// TestFindsChange checks that a sweep finds a changed record in lists and alone, both in pages with
+// the same records and in pages with different ones.
 func TestFindsChange(t *testing.T) {
 	for _, lacks := range []int64{0, 3} {
 		legacy, candidate := newSystem(upTo(250)...), newSystem(upTo(250, lacks)...)
@@ -170,8 +170,8 @@ func TestMovingRecords(t *testing.T) {
 	}
 }
 
-// TestHostileSystemsEnd checks that a sweep ends whatever a system answers, that it does not
-// ask much more often than for an honest one, and that it says what it could not compare.
+// TestHostileSystemsEnd checks that a sweep ends whatever a system answers, that it sends few more
+// requests than to an honest system, and that it reports the records that it could not compare.
 func TestHostileSystemsEnd(t *testing.T) {
 	isPage := func(r *SweepRequest) bool { return strings.HasSuffix(r.Target, "limit=100") }
 	unkeyed := func(r *SweepRequest, records int, text string) *Answer {
@@ -318,8 +318,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestTooMuchIsSaid checks that a sweep says which keys it does not follow because there
-// are too many.
+// TestTooMuchIsSaid checks that a sweep reports the keys that it does not follow because there are
+// too many.
 func TestTooMuchIsSaid(t *testing.T) {
 	o, _ := optionsFor([2]*system{newSystem(), newSystem()}, NewSweepState(nil))
 	s := NewSweep(o)

@@ -109,7 +109,7 @@ func stockTable() *contract.Table {
 	return contract.NewTable(slices.DeleteFunc(contract.Routes(contract.StandardFields()), func(r *contract.Route) bool { return r.Resource != "stock_items" }))
 }
 
-// A report is what the commits of a sweep say.
+// A report sums up the commits of a sweep.
 type report struct {
 	Compared map[string]int `json:"compared"` // by caller, target and format
 	Found    []string       `json:"found"`    // differences

@@ -204,8 +204,8 @@ func (d *differ) records(at scope, a, b *codec.Node) {
 	d.order(Difference{Field: "rendering", Record: at.record}, inA, func(j int) string { return b.Members[j].Key })
 }
 
-// order adds a difference if entries that both systems have are in a different order. places
-// holds the candidate's positions in the legacy system's order.
+// order adds a difference if entries that both systems have are in a different order. places holds
+// the candidate's positions in the legacy store's order.
 func (d *differ) order(found Difference, places []int, name func(place int) string) {
 	if slices.IsSorted(places) {
 		return

@@ -13,12 +13,12 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 )
 
-// maxTogether bounds the records that are stored in one transaction since each has what the next
-// one is to have.
+// maxTogether bounds the records stored in one transaction because each holds a unique value that
+// the next one takes.
 const maxTogether = 100
 
-// apply takes over the present state of records. It stores those that others refer to before
-// these, and removes in the reverse order.
+// apply applies the present state of records. It stores referenced records before the records that
+// refer to them, and removes in the reverse order.
 func (s *session) apply(ctx context.Context, named changes) error {
 	if err := s.share(ctx); err != nil {
 		return err
@@ -42,11 +42,11 @@ func (s *session) apply(ctx context.Context, named changes) error {
 	return s.removeGone(ctx, gone)
 }
 
-// maxLeftOut bounds how much of what records have lost the log names, each once: comparisons find it
-// again and again.
+// maxLeftOut bounds the left-out values that are logged, each once: every comparison finds them
+// again.
 const maxLeftOut = 10_000
 
-// nameLeftOut logs what a record has lost, unless the log names it already.
+// nameLeftOut logs a left-out part or value of a record, unless it was logged before.
 func (f *Follower) nameLeftOut(what, reason string) {
 	if len(f.leftOut) >= maxLeftOut || f.leftOut[what] {
 		return
@@ -55,7 +55,7 @@ func (f *Follower) nameLeftOut(what, reason string) {
 	f.o.Log.Warn("a part or a value of a record of the old shop cannot be stored and is left out", "what", what, "reason", reason)
 }
 
-// removeGone removes what is gone, and parks what cannot be removed.
+// removeGone removes records that are gone, and parks records that cannot be removed.
 func (s *session) removeGone(ctx context.Context, gone []*importer.Removal) error {
 	before := map[magento1.Part]int64{}
 	for _, r := range gone {
@@ -83,7 +83,7 @@ func (s *session) removeGone(ctx context.Context, gone []*importer.Removal) erro
 // hasKeys reports whether the records of a part are read by their keys.
 func hasKeys(p magento1.Part) bool { return !importer.ReadWhole(p) || p == magento1.Categories }
 
-// refusedRemovals returns what is parked of records that cannot be removed.
+// refusedRemovals returns the parked entries for records that cannot be removed.
 func refusedRemovals(all []*importer.Removal) (parked []coordination.Parked) {
 	for _, r := range all {
 		for _, key := range r.Keys {
@@ -93,8 +93,8 @@ func refusedRemovals(all []*importer.Removal) (parked []coordination.Parked) {
 	return parked
 }
 
-// applyKeys takes over the present state of some records of a part. It returns the keys of
-// those that came from the old shop and are gone there.
+// applyKeys applies the present state of some records of a part. It returns the keys of imported
+// records that the legacy store no longer has.
 func (s *session) applyKeys(ctx context.Context, p magento1.Part, keys []adapter.Key) (gone []adapter.Key, err error) {
 	b := s.batch(p)
 	records, err := s.recordsOf(ctx, p, keys)
@@ -105,7 +105,7 @@ func (s *session) applyKeys(ctx context.Context, p magento1.Part, keys []adapter
 	for _, key := range keys {
 		ranges = append(ranges, importer.RangeOf(p, key).After)
 	}
-	// From here on the digests no longer hold: the records are of another time.
+	// From here on the digests are no longer valid: the records were read at another time.
 	if err := s.Notes.RemoveRangeDigests(ctx, s.Source.Name, string(p), slices.Compact(ranges)...); err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (s *session) recordsOf(ctx context.Context, p magento1.Part, keys []adapter
 	return records, err
 }
 
-// A batch stores records for a session, and parks what cannot be stored.
+// A batch stores records for a session, and parks records that cannot be stored.
 type batch struct {
 	*importer.Batch
 	s        *session
@@ -167,7 +167,7 @@ type batch struct {
 func (s *session) batch(p magento1.Part) *batch {
 	b := &batch{Batch: s.NewBatch(p, s.ImportOptions()), s: s, counts: map[adapter.ImportOutcome]int{}}
 	s.Current, b.Keeps = b.Done, s.Options.Keeps(p)
-	b.Options.Push = true // or clients would not see what is new
+	b.Options.Push = true // or clients would not see new records
 	s.SettingsDigest = s.base
 	if b.Keeps {
 		b.Options.Existing = adapter.KeepExisting
@@ -187,7 +187,7 @@ func (s *session) batch(p magento1.Part) *batch {
 	return b
 }
 
-// finish stores together what could not be stored one by one, parks what is left, and counts.
+// finish stores records together that could not be stored one by one, parks the rest, and counts.
 func (b *batch) finish(ctx context.Context) error {
 	s, p := b.s, b.Part
 	s.Current = nil
@@ -224,9 +224,8 @@ func (b *batch) finish(ctx context.Context) error {
 	return nil
 }
 
-// storeTogether stores a record that has a unique value of another one together with that
-// one, as both are now, and so on if that one has the value of a third. It reports whether it
-// could.
+// storeTogether stores a record whose unique value another record here still holds together with
+// the present state of that record, and so on along the chain. It reports whether it succeeded.
 func (s *session) storeTogether(ctx context.Context, b *batch, r importer.Refusal) (stored bool, err error) {
 	keys := map[adapter.Key]bool{r.Record.Record.Key(): true}
 	refused, cause := []adapter.Record{r.Record.Record}, r.Err
@@ -276,7 +275,7 @@ func (s *session) storeTogether(ctx context.Context, b *batch, r importer.Refusa
 	return false, nil
 }
 
-// keysWith returns the keys of the other records here that have a record's value of a unique
+// keysWith returns the keys of the other records here that hold a record's value of a unique
 // attribute.
 func (s *session) keysWith(ctx context.Context, r adapter.Record, attribute string) (keys []adapter.Key, err error) {
 	store, err := s.Store.Store(r.Schema.Resource)
@@ -298,8 +297,8 @@ func (s *session) keysWith(ctx context.Context, r adapter.Record, attribute stri
 	return keys, nil
 }
 
-// together returns the present state of records in one snapshot: those that came from the old
-// shop and are gone there are to be removed.
+// together returns the present state of records in one snapshot, with a removal for each imported
+// record that the legacy store no longer has.
 func (s *session) together(ctx context.Context, p magento1.Part, keys []adapter.Key) ([]adapter.Aggregate, error) {
 	batch, err := s.recordsOf(ctx, p, keys)
 	if err != nil {

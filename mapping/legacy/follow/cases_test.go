@@ -41,7 +41,7 @@ func (s *followedShop) once(t *testing.T, change func(*Options)) *Follower {
 	return f
 }
 
-// TestFollowPolls makes changes that the old shop dates, after everything was compared. They
+// TestFollowPolls makes changes that the legacy store dates, after everything was compared. They
 // arrive without another comparison. The binary log cannot be read: the log says why.
 func TestFollowPolls(t *testing.T) {
 	t.Parallel()
@@ -50,7 +50,7 @@ func TestFollowPolls(t *testing.T) {
 	stop := start(t, f)
 	await(t, "the first comparison", func() bool { return s.metric(t, f, "last_comparison_timestamp_seconds", "") > 0 })
 	s.execute(t,
-		// Swapped SKUs are stored together, and so are those that move on.
+		// Swapped SKUs are stored together, and so are chains of renamed SKUs.
 		"SET @a = (SELECT sku FROM catalog_product_entity WHERE entity_id = 1), @b = (SELECT sku FROM catalog_product_entity WHERE entity_id = 2), @c = (SELECT sku FROM catalog_product_entity WHERE entity_id = 3)",
 		"UPDATE catalog_product_entity SET sku = CASE entity_id WHEN 1 THEN @b WHEN 2 THEN @c ELSE @a END, updated_at = NOW() WHERE entity_id IN (1, 2, 3)",
 		"INSERT INTO sales_flat_order (entity_id, state, status, store_id, grand_total, increment_id, created_at, updated_at) VALUES (3000, 'new', 'pending', 1, 20, '300003000', NOW(), NOW())",
@@ -67,8 +67,8 @@ func TestFollowPolls(t *testing.T) {
 	}
 }
 
-// TestFollowParks gives two products of the old shop one SKU. One of them is parked, the
-// others go on, and it is stored when the SKU is free.
+// TestFollowParks gives two products of the legacy store one SKU. One of them is parked, the others
+// go on, and it is stored when the SKU is free.
 func TestFollowParks(t *testing.T) {
 	t.Parallel()
 	s := newFollowedShop(t, sqltest.SQLite(t))
@@ -104,7 +104,7 @@ func (s *followedShop) source(t *testing.T) string {
 	return sources[0].Name
 }
 
-// TestFollowKeeps follows while clients write the products here: those that exist stay.
+// TestFollowKeeps follows while clients write the products here: existing products stay unchanged.
 func TestFollowKeeps(t *testing.T) {
 	t.Parallel()
 	s := newFollowedShop(t, sqltest.SQLite(t))
@@ -121,8 +121,8 @@ func TestFollowKeeps(t *testing.T) {
 	s.wantEqual(t)
 }
 
-// TestFollowHolds removes many records from the old shop: none are removed here until the
-// owner allows it. What else has changed arrives.
+// TestFollowHolds removes many records from the legacy store: none are removed here until the owner
+// allows it. All other changes arrive.
 func TestFollowHolds(t *testing.T) {
 	t.Parallel()
 	s := newFollowedShop(t, sqltest.SQLite(t))
@@ -141,7 +141,7 @@ func TestFollowHolds(t *testing.T) {
 	s.wantEqual(t)
 }
 
-// TestFollowBurst changes more records than a poll takes over one by one.
+// TestFollowBurst changes more records than a poll applies one by one.
 func TestFollowBurst(t *testing.T) {
 	t.Parallel()
 	s := newFollowedShop(t, sqltest.SQLite(t))

@@ -20,7 +20,7 @@ const (
 	fewRemovals = 10
 )
 
-// A round is one comparison of everything with the old shop.
+// A round is one comparison of everything with the legacy store.
 type round struct {
 	parts  []magento1.Part
 	began  time.Time
@@ -35,7 +35,8 @@ type round struct {
 	found  map[magento1.Part]int                  // records that have differed
 }
 
-// A comparison decides what is compared with the old shop next, and what of it is gone there.
+// A comparison chooses the ranges to compare with the legacy store next, and finds the records that
+// are gone there.
 type comparison struct {
 	imp     *importer.Importer
 	log     *slog.Logger
@@ -46,14 +47,14 @@ type comparison struct {
 	soon   []magento1.Part
 }
 
-// compareSoon has all records of a part compared as soon as possible.
+// compareSoon schedules a comparison of all records of a part as soon as possible.
 func (c *comparison) compareSoon(p magento1.Part) {
 	if !slices.Contains(c.soon, p) {
 		c.soon = append(c.soon, p)
 	}
 }
 
-// hurries reports whether some parts are compared before everything else, or are to be.
+// hurries reports whether an urgent comparison of some parts is running or scheduled.
 func (c *comparison) hurries() bool { return c.urgent != nil || len(c.soon) > 0 }
 
 // newRound begins a round of some parts.
@@ -79,7 +80,7 @@ func (r *round) due() time.Time {
 // current returns the part that is being compared.
 func (r *round) current() magento1.Part { return r.parts[r.part] }
 
-// next returns the round that goes on next.
+// next returns the round to continue next.
 func (c *comparison) next() *round {
 	if c.urgent == nil && len(c.soon) > 0 {
 		order := magento1.Parts()
@@ -92,16 +93,16 @@ func (c *comparison) next() *round {
 	return c.round
 }
 
-// count counts records of a part that have differed. Of what a comparison of some parts finds
-// the old shop has told.
+// count counts records of a part that differed. The metric counts only rounds over everything:
+// urgent rounds follow a message of the legacy store.
 func (c *comparison) count(r *round, p magento1.Part, n int) {
 	if r.found[p] += n; r == c.round {
 		c.metrics.found(p, n)
 	}
 }
 
-// compareStep compares some ranges, and takes over what differs. After the last one of
-// everything it begins a new round.
+// compareStep compares some ranges, and applies the differences. After the last one of everything
+// it begins a new round.
 func (s *session) compareStep(ctx context.Context) error {
 	if err := s.share(ctx); err != nil {
 		return err
@@ -150,7 +151,7 @@ func (s *session) compareStep(ctx context.Context) error {
 	return s.endPart(ctx, r)
 }
 
-// skipGap handles the keys after the ranges of a step of which the old shop has no records.
+// skipGap handles the keys after the ranges of a step of which the legacy store has no records.
 func (c *comparison) skipGap(ctx context.Context, r *round, after, next adapter.Key) error {
 	p := r.current()
 	end := importer.LastKey
@@ -163,8 +164,7 @@ func (c *comparison) skipGap(ctx context.Context, r *round, after, next adapter.
 	return c.findGone(ctx, r, after, end, func(adapter.Resource, adapter.Key) bool { return false })
 }
 
-// findGone notes which of the records in (after, through] that came from the old shop it no
-// longer has.
+// findGone marks the imported records in (after, through] that the legacy store no longer has.
 func (c *comparison) findGone(ctx context.Context, r *round, after, through adapter.Key, has func(adapter.Resource, adapter.Key) bool) error {
 	p := r.current()
 	if p == magento1.Images || c.imp.Options.Keeps(p) {
@@ -212,8 +212,8 @@ func (s *session) endPart(ctx context.Context, r *round) error {
 	return s.endRound(ctx, r)
 }
 
-// believes reports whether so many records can be gone. If not, none are removed, and the
-// owner is told.
+// believes reports whether it is plausible that so many records are gone. If not, none are removed,
+// and the owner is notified.
 func (c *comparison) believes(ctx context.Context, gone *importer.Removal) (bool, error) {
 	gone.Noted = 0
 	err := c.imp.EachNoted(ctx, gone.Resource, -1, importer.LastKey, func(adapter.Key) error {
@@ -234,7 +234,7 @@ func (c *comparison) believes(ctx context.Context, gone *importer.Removal) (bool
 	return true, nil
 }
 
-// endRound removes what is gone, and begins the next round.
+// endRound removes the records that are gone, and begins the next round.
 func (s *session) endRound(ctx context.Context, r *round) error {
 	removed := s.Report.Removed()
 	named := changes{}

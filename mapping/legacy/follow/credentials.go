@@ -10,22 +10,22 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
 )
 
-// A credentialFollower keeps the credentials here equal to those of the old shop.
+// A credentialFollower keeps Portico's credentials equal to the legacy store's.
 type credentialFollower struct {
 	imp     *importer.Importer
 	lease   coordination.Lease
 	log     *slog.Logger
 	metrics *Metrics
-	// digest is that of the credentials that were imported last; "": they are imported anew.
+	// digest is the digest of the credentials imported last; "": import them again.
 	digest string
 	// withoutOwner: some tokens were not imported, as their owners were not here.
 	withoutOwner bool
-	// named are the users who can do less in the old shop and whom the log has named.
+	// named are the users with fewer permissions in the legacy store that were logged already.
 	named map[credentials.LimitedUser]bool
 }
 
-// follow imports the credentials of the old shop if they have changed. What is revoked or deleted
-// there is revoked here first.
+// follow imports the credentials of the legacy store if they have changed. It first revokes the
+// credentials that were revoked or deleted there.
 func (c *credentialFollower) follow(ctx context.Context) error {
 	digest, err := c.imp.Legacy.CredentialsDigest(ctx)
 	if err != nil || digest == c.digest && !c.withoutOwner {
@@ -74,8 +74,8 @@ func (c *credentialFollower) follow(ctx context.Context) error {
 	return nil
 }
 
-// nameLimited logs the users who can do less in the old shop than here, each once in the same
-// state. It names no administrators: their ids say who they are.
+// nameLimited logs the users with fewer permissions in the legacy store than here, each once per
+// state. It identifies administrators by id, not by name.
 func (c *credentialFollower) nameLimited(limited []credentials.LimitedUser) {
 	named := map[credentials.LimitedUser]bool{}
 	for _, u := range limited {
@@ -95,8 +95,8 @@ func (c *credentialFollower) nameLimited(limited []credentials.LimitedUser) {
 	c.named = named
 }
 
-// revokeGone revokes the tokens and removes the consumers here that came from the old shop
-// and that it no longer has.
+// revokeGone revokes imported tokens and removes imported consumers that the legacy store no longer
+// has.
 func (c *credentialFollower) revokeGone(ctx context.Context, before, now map[string]map[adapter.Key]string) error {
 	tokens, consumers := goneNotes(before[importer.TokenNotes], now[importer.TokenNotes]), goneNotes(before[importer.ConsumerNotes], now[importer.ConsumerNotes])
 	if len(tokens)+len(consumers) == 0 {
@@ -129,7 +129,7 @@ func (c *credentialFollower) revokeGone(ctx context.Context, before, now map[str
 	return nil
 }
 
-// goneNotes returns what was noted and is not there now.
+// goneNotes returns the hashes in before that are missing from now.
 func goneNotes(before, now map[adapter.Key]string) map[string]bool {
 	gone := map[string]bool{}
 	for id, hash := range before {
@@ -140,8 +140,8 @@ func goneNotes(before, now map[adapter.Key]string) map[string]bool {
 	return gone
 }
 
-// followPasswords stores the password hash of each administrator whose hash the old shop has
-// changed. Others stay: a log-in here may have replaced them by better ones.
+// followPasswords stores the password hash of each administrator whose hash the legacy store has
+// changed. The other hashes stay: a login here may have replaced them with stronger ones.
 func (c *credentialFollower) followPasswords(ctx context.Context, before map[adapter.Key]string) error {
 	for one, err := range c.imp.Legacy.Admins(ctx) {
 		if err != nil {

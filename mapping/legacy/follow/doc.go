@@ -1,26 +1,27 @@
-// Package follow keeps a store equal to the legacy shop that it was imported from, while clients and
-// people still change that.
+// Package follow keeps a store in sync with the legacy store that it was imported from, while
+// clients and administrators still change the latter.
 //
 // # Principles
 //
-//  1. The binary log of the old database, or polling, says only which records have changed.
-//     The follower then reads their present state, so that repeated, late and unnecessary
-//     messages do no harm. A comparison of all records, which never ends, finds the changes
-//     of which there was no message.
-//  2. One process follows, which has a lease that each transaction checks. Others
-//     take over what is written through them ([Writes]). All read and store under the lock
-//     of imports, in turns, so that no older state replaces a newer one.
-//  3. Records are stored by package importer, as an import stores them. What cannot be stored is
-//     parked (parked.go), and tried again.
-//  4. A follower has what it stores at the backend, if there is one, before it says that it has
-//     it. What the backend refuses is parked; while it is away, the follower tries again.
+//  1. The binary log of the legacy store's database, or polling, supplies only the keys of changed
+//     records. The follower then reads their present state, so that repeated, late and unnecessary
+//     messages do no harm. A continuous comparison of all records finds the changes without a
+//     message.
+//  2. One process follows: it holds a lease that each transaction checks. The other processes apply
+//     the writes that pass through them ([Writes]). All of them read and store under the import
+//     lock, one at a time, so that no older state replaces a newer one.
+//  3. Records are stored by package importer, as an import stores them. A record that cannot be
+//     stored is parked, as in a dead-letter queue, and retried (parked.go).
+//  4. If there is a backend, a follower reports a record as stored only once the backend has it.
+//     Records that the backend refuses are parked; while the backend is unavailable, the follower
+//     retries.
 //
 // # How it is tested
 //
 // With real databases on both sides: each kind of change arrives, and after random changes,
-// interruptions and faults the store is as if the old shop had been imported into an empty one.
+// interruptions and faults the store is as if the legacy store had been imported into an empty one.
 // Faults are servers that are killed or paused, clocks that step, a log that is rotated, purged or
-// has lost events, and records that cannot be stored; many rounds run at night. Followers that are
-// killed or take turns are tested with the commands of package app, which also measures lag, speed
-// and memory.
+// has lost events, and records that cannot be stored; many rounds run at night. The tests of
+// package app run followers that are killed or hand over the lease, and measure lag, speed and
+// memory.
 package follow

@@ -35,7 +35,7 @@ func serverFaults() []serverFault {
 	return []serverFault{{"killed", (*sqltest.Server).Kill, (*sqltest.Server).Start}, {"paused", (*sqltest.Server).Pause, (*sqltest.Server).Resume}}
 }
 
-// hourly makes comparisons so rare that what arrives has been told by the log or a poll.
+// hourly makes comparisons so rare that changes arrive only by the log or a poll.
 func hourly(o *Options) { o.ComparePeriod = time.Hour }
 
 // changeOn changes the shop at random, one change after the other, until stop is called. Changes
@@ -96,10 +96,10 @@ func TestFollowOldDatabaseAway(t *testing.T) {
 	oldDatabaseAway(t, 8)
 }
 
-// TestFollowOldDatabaseAwayOnce kills the old database at a random moment, while it changes and its
-// log is read, and brings it back. The follower goes on by itself, and nothing is missing or doubled.
-// By night it is paused, too, and polled. Then the server says in its log that it has lost events:
-// everything is compared, and the log is read from its end on.
+// TestFollowOldDatabaseAwayOnce kills the legacy store's database at a random moment, while it
+// changes and its log is read, and brings it back. The follower goes on by itself, and nothing is
+// missing or doubled. By night it is paused, too, and polled. Then the server says in its log that
+// it has lost events: everything is compared, and the log is read from its end on.
 func TestFollowOldDatabaseAwayOnce(t *testing.T) {
 	t.Parallel()
 	oldDatabaseAway(t, 1)

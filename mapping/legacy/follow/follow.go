@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// leaseName is the lease that the one of several processes has that follows.
+	// leaseName is the lease of the process that follows, of which there is one at a time.
 	leaseName = "follow"
-	// leaseTTL is how long the others wait for a process that has ended without a word.
+	// leaseTTL is how long the others wait for a process that has crashed.
 	leaseTTL = 15 * time.Second
-	// standbyWait is how often the others look whether it has ended.
+	// standbyWait is how often the others try to get the lease.
 	standbyWait = time.Second
 	// resolvePeriod is the time between two looks for interrupted writes of other processes.
 	resolvePeriod = time.Minute
@@ -28,46 +28,46 @@ const (
 	maxBackoff = time.Minute
 )
 
-// ErrFollowed means that another process follows the old shop.
+// ErrFollowed means that another process follows the legacy store.
 var ErrFollowed = errors.New("another process follows the old shop into this store")
 
-// Options say how a store follows an old shop.
+// Options configure a [Follower].
 type Options struct {
-	// Options are those of an import with Update. DryRun, Admins and both functions for the
-	// progress have no meaning.
+	// Options are the options of an import with Update. DryRun, Admins and both progress functions
+	// have no effect.
 	importer.Options
 	// Interval is the time between two polls.
 	Interval time.Duration
-	// Overlap is how long before the last poll a poll looks for changes again: as long as
-	// the clocks of the old shop may differ and its transactions may take.
+	// Overlap is how long before the last poll a poll looks for changes again: as long as the
+	// clocks of the legacy store may differ and its transactions may take.
 	Overlap time.Duration
 	// ComparePeriod is the time within which everything is compared once.
 	ComparePeriod time.Duration
-	// PollOnly polls even if the binary log of the old database could be read.
+	// PollOnly polls even if the binary log of the legacy store's database could be read.
 	PollOnly bool
 	// Wait is how long the reply to a write may wait for its changes: see [Writes].
 	Wait time.Duration
-	// Holder names this process among those that follow into the same store. No two have the
-	// same name.
+	// Holder is the unique name of this process among the processes that follow into the same
+	// store.
 	Holder  string
 	Log     *slog.Logger
 	Metrics *Metrics
 }
 
-// A Follower keeps a store equal to an old shop that changes. It reads the old shop only
-// where it has reasons to: it polls for what the shop has dated as changed, and compares
-// everything in turn.
+// A Follower keeps a store equal to a legacy store that changes. It reads only as much of the
+// legacy store as it needs: it polls for records with a recent change date, and compares everything
+// range by range.
 type Follower struct {
 	o Options
-	// settings are those of the old shop when they were compared last; nil: not yet.
+	// settings are the legacy store's settings at the last comparison; nil: not yet compared.
 	settings map[string]string
-	standby  bool   // it has been logged that another process follows
+	standby  bool   // it was logged that another process follows
 	begun    bool   // it has followed, or stood by
-	polls    string // why it polls, as it was logged last
+	polls    string // the last logged reason for polling
 	ttl      time.Duration
 	maxSeen  int             // see maxSeen
 	turn     chan struct{}   // see importLock
-	leftOut  map[string]bool // what the log says that records have lost, up to maxLeftOut
+	leftOut  map[string]bool // the left-out values that were logged, up to maxLeftOut
 }
 
 // New returns a follower. It connects to nothing.
@@ -76,9 +76,9 @@ func New(o Options) *Follower {
 	return &Follower{o: o, ttl: leaseTTL, maxSeen: maxSeen, turn: make(chan struct{}, 1), leftOut: map[string]bool{}}
 }
 
-// Run follows until ctx ends, whenever no other process does. It fails if it cannot begin:
-// the store or the old database does not answer, or the latter is not the one that the store was
-// filled from. When it has begun, it tries again instead.
+// Run follows until ctx ends, whenever no other process does. It fails if it cannot begin: the
+// store or the legacy store's database does not answer, or the latter is not the one that the store
+// was filled from. When it has begun, it tries again instead.
 func (f *Follower) Run(ctx context.Context) error {
 	defer f.o.Metrics.leads(false)
 	for failures := 0; ctx.Err() == nil; {
@@ -120,7 +120,7 @@ func (f *Follower) failed(ctx context.Context, err error, before int) {
 	wait(ctx, pause)
 }
 
-// Once polls, compares everything once, and returns what it found.
+// Once polls, compares everything once, and returns a report of the changes.
 func (f *Follower) Once(ctx context.Context) (*importer.Report, error) {
 	var report *importer.Report
 	err := f.lead(ctx, func(s *session, ctx context.Context) error {
@@ -130,7 +130,7 @@ func (f *Follower) Once(ctx context.Context) (*importer.Report, error) {
 	return report, err
 }
 
-// lead calls do with a session as long as this process has the lease.
+// lead calls do with a session as long as this process holds the lease.
 func (f *Follower) lead(ctx context.Context, do func(*session, context.Context) error) error {
 	defer f.o.Metrics.leads(false)
 	leads, err := f.o.Store.Leases().Hold(ctx, leaseName, f.o.Holder, f.ttl, func(ctx context.Context, lease coordination.Lease, _ func() bool) (err error) {
@@ -161,15 +161,15 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// A session is what a follower does while it has the lease.
+// A session is the state of a follower while it holds the lease.
 type session struct {
 	*importer.Importer
 	f   *Follower
 	log *slog.Logger
 	// base is the digest of the settings for parts whose records are replaced.
 	base string
-	// polled is the time of the last poll by the clock of the old database; "" before the
-	// first one.
+	// polled is the time of the last poll by the clock of the legacy store's database; "" before
+	// the first one.
 	polled   string
 	nextPoll time.Time
 	// nextResolve is when writes that were interrupted are to be resolved again.
@@ -186,7 +186,7 @@ type session struct {
 	reopen   time.Time
 	reopenIn time.Duration // between the last attempt and reopen; 0: the log was read since
 	gap      bool          // the log does not go on at the stored position
-	// named is what the log says has changed and is not yet here; nil: nothing.
+	// named holds the logged changes that are not yet applied; nil: none.
 	named *binlog.Batch
 	// position is where the log has been read to, and moved says that changes are here since
 	// it was stored. behind: not before everything has been compared.
@@ -196,8 +196,8 @@ type session struct {
 	*importLock
 }
 
-// open connects to the old database, and checks that it is the one that the store was filled
-// from.
+// open connects to the legacy store's database, and checks that it is the one that the store was
+// filled from.
 func (f *Follower) open(ctx context.Context, lease coordination.Lease) (*session, error) {
 	o := f.o.Options
 	o.From.PauseLater = true // changes are not to wait for the comparison
@@ -218,7 +218,7 @@ func (f *Follower) open(ctx context.Context, lease coordination.Lease) (*session
 // newSession returns a session that has an importer.
 func (f *Follower) newSession(imp *importer.Importer) *session {
 	base := imp.SettingsDigest
-	if f.o.Join != nil { // an import notes what is stored here before the backend has it
+	if f.o.Join != nil { // an import notes records stored here before the backend has them
 		base = importer.ShortHash(base + " with a backend")
 	}
 	return &session{
@@ -230,7 +230,7 @@ func (f *Follower) newSession(imp *importer.Importer) *session {
 	}
 }
 
-// checkFilled checks that the store was filled from the old database.
+// checkFilled checks that the store was filled from the legacy store's database.
 func (s *session) checkFilled(ctx context.Context) error {
 	if err := s.CheckSource(ctx); err != nil {
 		return err
@@ -250,7 +250,7 @@ func (s *session) checkFilled(ctx context.Context) error {
 	return nil
 }
 
-// begin checks the source, and reads what is parked.
+// begin checks the source, and reads the parked records.
 func (s *session) begin(ctx context.Context) error {
 	if err := s.checkFilled(ctx); err != nil {
 		return err
@@ -309,7 +309,7 @@ func (s *session) follow(ctx context.Context) (err error) {
 	return nil
 }
 
-// cycle does what is due, and returns when something is due again.
+// cycle runs the due tasks, and returns the pause until the next one is due.
 func (s *session) cycle(ctx context.Context) (pause time.Duration, err error) {
 	if err := s.lock(ctx); err != nil {
 		return 0, err
@@ -344,8 +344,7 @@ func (s *session) cycle(ctx context.Context) (pause time.Duration, err error) {
 	return 0, nil
 }
 
-// takeChanges takes over what the log or a poll says has changed, and what is to be tried
-// again.
+// takeChanges applies the changes found by the log or a poll, and retries the records that are due.
 func (s *session) takeChanges(ctx context.Context) error {
 	if s.hasBatch(ctx) {
 		began := time.Now()
@@ -359,7 +358,7 @@ func (s *session) takeChanges(ctx context.Context) error {
 		return nil
 	}
 	s.nextPoll = now.Add(s.f.o.Interval)
-	if s.logged != nil { // which tells of credentials only after it has begun
+	if s.logged != nil { // the log reports credentials only after it has begun
 		var err error
 		if s.credentials.digest == "" || s.credentials.withoutOwner {
 			err = s.credentials.follow(ctx)
@@ -408,8 +407,7 @@ func (s *session) once(ctx context.Context) (err error) {
 	return s.credentials.follow(ctx) // whose owners may be here now
 }
 
-// pollAll takes over what the old shop says that it has changed, and what is to be tried
-// again.
+// pollAll applies the changes that the legacy store reports, and retries the records that are due.
 func (s *session) pollAll(ctx context.Context) error {
 	// Revocations come first.
 	if err := s.credentials.follow(ctx); err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
-// A followedShop is an old shop and a store that was filled from it.
+// A followedShop is a legacy store and a store that was filled from it.
 type followedShop struct {
 	old   *sql.DB
 	from  magento1.Options
@@ -43,7 +43,7 @@ func (l *logBuffer) Write(line []byte) (int, error) {
 	return l.text.Write(line)
 }
 
-// String returns what was logged.
+// String returns the log.
 func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +81,7 @@ func newLoggedShop(t *testing.T, dsn string) *followedShop {
 	return followShop(t, from, magento1test.Fill(t, from, magento1test.Rich, ""), dsn)
 }
 
-// followShop imports an old shop into the store of a DSN.
+// followShop imports a legacy store into the store of a DSN.
 func followShop(t *testing.T, from string, old *sql.DB, dsn string) *followedShop {
 	t.Helper()
 	s := &followedShop{old: old, from: magento1.Options{ServerOptions: magento1.ServerOptions{DSN: from}, Schemas: adapter.NewSchemas()}, store: openStore(t, dsn)}
@@ -100,7 +100,7 @@ func openStore(t testing.TB, dsn string) *sqlstore.DB {
 	return db
 }
 
-// importAll imports the old shop as it is now.
+// importAll imports the legacy store as it is now.
 func (s *followedShop) importAll(t testing.TB, into *sqlstore.DB) {
 	t.Helper()
 	imp, err := importer.New(t.Context(), importer.Options{From: s.from, Store: into, AllowRemovals: -1})
@@ -124,7 +124,7 @@ func (s *followedShop) grow(b *testing.B, products int) {
 	s.importAll(b, s.store)
 }
 
-// execute changes the old shop.
+// execute changes the legacy store.
 func (s *followedShop) execute(t *testing.T, statements ...string) {
 	t.Helper()
 	for _, text := range statements {
@@ -248,7 +248,7 @@ func textOf(a adapter.Aggregate) string {
 	return b.String()
 }
 
-// wantEqual fails if the store is not as if the old shop had been imported into an empty one.
+// wantEqual fails if the store is not as if the legacy store had been imported into an empty one.
 func (s *followedShop) wantEqual(t *testing.T) {
 	t.Helper()
 	fresh := openStore(t, sqltest.SQLite(t))

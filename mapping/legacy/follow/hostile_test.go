@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestFollowHostileRows puts rows and values into the binary log that somebody may have made in order
-// to harm who reads it. After each, other changes arrive; in the end the store is as if the shop had
-// been imported.
+// TestFollowHostileRows puts rows and values into the binary log that an attacker may have made in
+// order to harm its readers. After each, other changes arrive; in the end the store is as if the
+// shop had been imported.
 func TestFollowHostileRows(t *testing.T) {
 	t.Parallel()
 	s := newLoggedShop(t, sqltest.SQLite(t))

@@ -11,13 +11,13 @@ import (
 const (
 	// lockWait is how long a session waits for others that import.
 	lockWait = 5 * time.Second
-	// shareAfter is how long a session imports before it lets others in that wait.
+	// shareAfter is how long a session imports before it yields to waiting importers.
 	shareAfter = 20 * time.Millisecond
 )
 
-// An importLock is the lock of imports as the sessions of a process share it. The present state
-// of records is read and stored under one lock, so that no state that was read earlier replaces
-// one that was read later, whoever reads.
+// An importLock is the lock of imports as the sessions of a process share it. Each reader reads and
+// stores the present state of records under this lock, so that no state that was read earlier
+// replaces one that was read later.
 type importLock struct {
 	imports coordination.ImportLog
 	turn    chan struct{} // one place, for the session of the process that has or awaits the lock
@@ -50,7 +50,7 @@ func (l *importLock) lock(ctx context.Context) error {
 	return nil
 }
 
-// unlock releases the lock if the session has it.
+// unlock releases the lock if the session holds it.
 func (l *importLock) unlock() error {
 	if l.release == nil {
 		return nil
@@ -60,8 +60,8 @@ func (l *importLock) unlock() error {
 	return release()
 }
 
-// share lets others import that wait for the lock, if the session has had it for a while.
-// Nothing that was read before may be stored afterwards.
+// share yields the lock to waiting importers if the session has held it for a while. Records that
+// were read before must not be stored afterwards.
 func (l *importLock) share(ctx context.Context) error {
 	if time.Since(l.since) < shareAfter {
 		return nil

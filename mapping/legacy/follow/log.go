@@ -58,11 +58,11 @@ func (s *session) openLog(ctx context.Context) error {
 	if err != nil {
 		return s.pollsWithout(ctx, err)
 	}
-	if from == (magento1.Position{}) { // what has changed before the log begins is not in it
+	if from == (magento1.Position{}) { // the log lacks the changes from before it begins
 		s.comparison.round = s.comparison.newRound(time.Now(), magento1.Parts()...)
 		s.behind = true
 	} else if s.comparison.round.done == 0 {
-		s.comparison.round.period = s.f.o.ComparePeriod // nothing is missing, so there is no hurry
+		s.comparison.round.period = s.f.o.ComparePeriod // no change is missing, so the comparison may take its time
 	}
 	s.gap = false
 	reading, stop := context.WithCancel(ctx)
@@ -92,7 +92,7 @@ func (s *session) foundGap(cause error) {
 	s.log.Warn("the binary log of the old database does not go on where it was last read: everything is compared", "cause", cause)
 }
 
-// pollsSince says why the follower polls, once for each reason.
+// pollsSince logs why the follower polls, once for each reason.
 func (f *Follower) pollsSince(reason string) {
 	f.o.Metrics.mode("polling")
 	if f.polls != reason {
@@ -102,8 +102,8 @@ func (f *Follower) pollsSince(reason string) {
 	}
 }
 
-// pollsWithout has the session poll, as the log cannot be opened because of err. If err comes from
-// the end of ctx, it says nothing of the log and ends the session.
+// pollsWithout switches the session to polling, because the log cannot be opened due to err. If err
+// comes from the end of ctx, it ends the session instead.
 func (s *session) pollsWithout(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -141,8 +141,8 @@ func (s *session) closeLog() error {
 	return err
 }
 
-// await waits until the log has something, or for a time if nothing comes. A batch that is not
-// yet here comes first.
+// await waits until the log has a batch, at most for a time. A batch that is not yet applied comes
+// first.
 func (s *session) await(ctx context.Context, pause time.Duration) {
 	if s.logged == nil || s.named != nil {
 		wait(ctx, pause)
@@ -160,7 +160,7 @@ func (s *session) await(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// hasBatch reports whether a batch is to be taken over.
+// hasBatch reports whether a batch waits to be applied.
 func (s *session) hasBatch(ctx context.Context) bool {
 	if s.named == nil && s.logged != nil {
 		select {
@@ -194,8 +194,8 @@ func (s *session) lostLog(ctx context.Context, err error) {
 	}
 }
 
-// takeBatch takes over what the log says has changed. The position is stored when everything
-// before it is here, a comparison that it has asked for included.
+// takeBatch applies the logged changes. It stores the position once everything before it is
+// applied, including a comparison that the log required.
 func (s *session) takeBatch(ctx context.Context) error {
 	b := s.named
 	for _, f := range b.Findings {
@@ -231,7 +231,7 @@ func (s *session) takeBatch(ctx context.Context) error {
 	return s.storePosition(ctx)
 }
 
-// storePosition stores the position up to which all changes are here.
+// storePosition stores the position up to which all changes are applied.
 func (s *session) storePosition(ctx context.Context) error {
 	pending := s.behind || s.comparison.hurries()
 	if s.logged == nil || s.position == (magento1.Position{}) || pending || !s.moved && time.Since(s.logged.noted) < notePosition {

@@ -11,7 +11,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
-// awaitEqual waits until the store is as if the old shop had been imported into an empty one.
+// awaitEqual waits until the store is as if the legacy store had been imported into an empty one.
 func (s *followedShop) awaitEqual(t *testing.T) {
 	t.Helper()
 	fresh := openStore(t, sqltest.SQLite(t))

@@ -68,7 +68,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	return m
 }
 
-// lag returns how long this process has not caught up, in seconds.
+// lag returns the time in seconds since this process last caught up.
 func (m *Metrics) lag() float64 {
 	at := m.caughtUpAt.Load()
 	if at == 0 {
@@ -77,10 +77,10 @@ func (m *Metrics) lag() float64 {
 	return time.Since(time.Unix(0, at)).Seconds()
 }
 
-// caughtUp says that what had changed at a time has been taken over.
+// caughtUp records that all changes up to a time have been applied.
 func (m *Metrics) caughtUp(at time.Time) { m.caughtUpAt.Store(at.UnixNano()) }
 
-// mode says how this process learns what has changed; "": it does not follow.
+// mode sets how this process learns of changes, by the log or by polling; "": it does not follow.
 func (m *Metrics) mode(name string) {
 	for _, one := range []string{"log", "polling"} {
 		value := 0.0
@@ -91,7 +91,7 @@ func (m *Metrics) mode(name string) {
 	}
 }
 
-// leads says whether this process follows. The lag of one that cannot goes on growing.
+// leads sets whether this process follows. If a leader cannot follow, its lag keeps growing.
 func (m *Metrics) leads(yes bool) {
 	m.leader.Set(0)
 	if !yes {
@@ -102,7 +102,7 @@ func (m *Metrics) leads(yes bool) {
 	m.caughtUpAt.CompareAndSwap(0, time.Now().UnixNano())
 }
 
-// stands says that another process follows, or that none has to.
+// stands records that another process follows, or that none has to.
 func (m *Metrics) stands() { m.caughtUpAt.Store(0) }
 
 // records counts records of a part.
@@ -113,22 +113,22 @@ func (m *Metrics) records(p magento1.Part, outcome adapter.ImportOutcome, n int)
 	m.changes.WithLabelValues(string(p), name).Add(float64(n))
 }
 
-// found counts what only the comparison has found.
+// found counts changes that only the comparison has found.
 func (m *Metrics) found(p magento1.Part, n int) {
 	m.foundLate.WithLabelValues(string(p)).Add(float64(n))
 }
 
-// parked says how many records of a part are parked.
+// parked sets the number of parked records of a part.
 func (m *Metrics) parked(p magento1.Part, n int) {
 	m.parkedNow.WithLabelValues(string(p)).Set(float64(n))
 }
 
-// held says how many records are not removed.
+// held sets the number of records whose removal is held back.
 func (m *Metrics) held(r adapter.Resource, n int64) {
 	m.heldNow.WithLabelValues(string(r)).Set(float64(n))
 }
 
-// compared says that a comparison of everything has ended.
+// compared records that a comparison of everything has ended.
 func (m *Metrics) compared(at time.Time, took time.Duration) {
 	m.comparedAt.Set(float64(at.Unix()))
 	m.comparedTook.Set(took.Seconds())

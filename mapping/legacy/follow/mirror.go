@@ -39,8 +39,8 @@ func (w *Writes) do(ctx context.Context, run func(context.Context, *session) err
 	}
 }
 
-// Refresh takes over the present state of the records that entries are about, so that a
-// quantity that the old shop has changed is known before another one is sent there.
+// Refresh applies the present state of the records of entries, so that a quantity changed by the
+// legacy store is known before another one is sent there.
 func (w *Writes) Refresh(ctx context.Context, entries ...outbox.Entry) error {
 	return w.do(ctx, func(ctx context.Context, s *session) error {
 		named := changes{}
@@ -51,9 +51,9 @@ func (w *Writes) Refresh(ctx context.Context, entries ...outbox.Entry) error {
 	})
 }
 
-// Settle completes deliveries: it checks in the old database that they have had an effect, and
-// takes over what the shop has made of them. It returns the entries of which the shop has stored
-// nothing. These stay in the outbox.
+// Settle completes deliveries: it checks in the legacy store's database that they have had an
+// effect, and applies the resulting state. It returns the entries of which the legacy store has
+// stored nothing. These stay in the outbox.
 func (w *Writes) Settle(ctx context.Context, box coordination.Outboxes, deliveries ...outbox.Delivery) (unstored []outbox.Entry, err error) {
 	err = w.do(ctx, func(ctx context.Context, s *session) error {
 		unstored, err = s.settle(ctx, box, deliveries)
@@ -73,7 +73,7 @@ func States(one adapter.Aggregate, of outbox.Record, attributes []string) map[st
 	return states
 }
 
-// addEntry adds the records in the old shop that an entry is about.
+// addEntry adds the legacy store's records of an entry.
 func (c changes) addEntry(e outbox.Entry) {
 	switch e.Resource {
 	case adapter.ProductImages:
@@ -92,8 +92,8 @@ func (c changes) addEntry(e outbox.Entry) {
 	}
 }
 
-// settle is Writes.Settle. Entries are removed before the records are stored, under the same
-// lock, so that what is stored is what the old shop has.
+// settle is Writes.Settle. Entries are removed before the records are stored, under the same lock,
+// so that the stored records match the legacy store.
 func (s *session) settle(ctx context.Context, box coordination.Outboxes, deliveries []outbox.Delivery) (unstored []outbox.Entry, err error) {
 	named := changes{}
 	for _, d := range deliveries {
@@ -119,8 +119,8 @@ func (s *session) settle(ctx context.Context, box coordination.Outboxes, deliver
 	return unstored, s.apply(ctx, named)
 }
 
-// addRoot adds a product or a customer itself: as long as something of it is to be delivered,
-// the time of its last change stays that of the client's write here.
+// addRoot adds a product or a customer itself: as long as a change of it awaits delivery, its last
+// change keeps the time of the client's write here.
 func (c changes) addRoot(root outbox.Root) {
 	if root.Resource == adapter.Customers {
 		c.add(magento1.Customers, root.Key)
@@ -129,7 +129,7 @@ func (c changes) addRoot(root outbox.Root) {
 	c.add(magento1.Products, root.Key)
 }
 
-// presentOf returns the present state of records of the old shop, with those of one root together.
+// presentOf returns the present state of records of the legacy store, grouped by root.
 func (s *session) presentOf(ctx context.Context, named changes) (present map[outbox.Root][]adapter.Aggregate, err error) {
 	present = map[outbox.Root][]adapter.Aggregate{}
 	for p, keys := range named {
@@ -147,8 +147,8 @@ func (s *session) presentOf(ctx context.Context, named changes) (present map[out
 	return present, nil
 }
 
-// compareDelivery returns the states that were sent. stored is false if the old shop has what it had
-// before instead.
+// compareDelivery returns the states that were sent. stored is false if the legacy store still has
+// the earlier values.
 func compareDelivery(d outbox.Delivery, present map[outbox.Root][]adapter.Aggregate) (sent map[string]string, stored bool) {
 	e := d.Entry
 	if e.Gone {
@@ -167,7 +167,7 @@ func compareDelivery(d outbox.Delivery, present map[outbox.Root][]adapter.Aggreg
 	return sent, stored
 }
 
-// isPresent reports whether the old shop has a record that was deleted.
+// isPresent reports whether the legacy store has a record that was deleted.
 func isPresent(e outbox.Entry, present map[outbox.Root][]adapter.Aggregate) bool {
 	return slices.ContainsFunc(present[e.Root], func(one adapter.Aggregate) bool {
 		if one.Record.Schema.Resource == e.Resource {
@@ -180,8 +180,8 @@ func isPresent(e outbox.Entry, present map[outbox.Root][]adapter.Aggregate) bool
 	})
 }
 
-// samePart reports whether a part is the one that was named by its key or, as assignments have
-// none in the old shop, by what it assigns.
+// samePart reports whether part is the named one: by its key or, as assignments have none in the
+// legacy store, by the two ends of the assignment.
 func samePart(part, named adapter.Record) bool {
 	names := part.Schema.Unique
 	if len(names) == 0 {
@@ -190,10 +190,9 @@ func samePart(part, named adapter.Record) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return !part.Get(name).Equal(named.Get(name)) })
 }
 
-// FindCreated looks in the old shop for a record that was to be created there: a product by its
-// SKU, a customer by website and e-mail address, an assignment by what it assigns. found is
-// false if there is none, and for other records, which nothing identifies. Assignments have no
-// key.
+// FindCreated looks up a record in the legacy store that was to be created there: a product by its
+// SKU, a customer by website and e-mail address, an assignment by its two ends. found is false if
+// there is none, and for other records, which have no natural key. Assignments have no key.
 func (w *Writes) FindCreated(ctx context.Context, r adapter.Record) (key adapter.Key, found bool, err error) {
 	err = w.do(ctx, func(ctx context.Context, s *session) (err error) {
 		switch r.Schema.Resource {
@@ -211,7 +210,7 @@ func (w *Writes) FindCreated(ctx context.Context, r adapter.Record) (key adapter
 	return key, found, err
 }
 
-// HasCreated reports whether the old shop has a record, which has its key there unless it is an
+// HasCreated reports whether the legacy store has a record, which has its key there unless it is an
 // assignment.
 func (w *Writes) HasCreated(ctx context.Context, r adapter.Record) (has bool, err error) {
 	e := outbox.Entry{Record: outbox.Record{Resource: r.Schema.Resource, Key: r.Key()}, Root: outbox.RootOf(r), Identity: adapter.EncodeJSON(r)}
@@ -225,7 +224,7 @@ func (w *Writes) HasCreated(ctx context.Context, r adapter.Record) (has bool, er
 	return has, err
 }
 
-// isAssigned reports whether the old shop has an assignment.
+// isAssigned reports whether the legacy store has an assignment.
 func (s *session) isAssigned(ctx context.Context, r adapter.Record) (bool, error) {
 	records, err := s.recordsOf(ctx, magento1.Products, []adapter.Key{outbox.RootOf(r).Key})
 	if err != nil || len(records) == 0 {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestFollowKeepsBatches reads the log while files of it end, while the store refuses changes, and
-// while an import keeps the follower from working. What the log has told meanwhile arrives.
+// while an import keeps the follower from working. The changes logged meanwhile arrive.
 func TestFollowKeepsBatches(t *testing.T) {
 	t.Parallel() // much of it is waiting
 	dsn := sqltest.SQLite(t)
@@ -83,8 +83,8 @@ func TestFollowKeepsBatches(t *testing.T) {
 }
 
 // TestFollowWrongClocks follows a shop by polling whose server's clock, and whose own clock, step
-// forward and back. What the dates hide arrives within the period of comparisons, and what they show
-// still does so before.
+// forward and back. Changes without a usable date arrive within the period of comparisons, and
+// dated changes still arrive earlier.
 func TestFollowWrongClocks(t *testing.T) {
 	t.Parallel()
 	s := newFollowedShop(t, sqltest.SQLite(t))
@@ -129,8 +129,8 @@ func TestFollowWrongClocks(t *testing.T) {
 	stop()
 }
 
-// A steppedClock sets the clock of an old database as its follower sees it: the server sets the
-// clock of each new connection of a user.
+// A steppedClock sets the clock of a legacy store's database as its follower sees it: the server
+// sets the clock of each new connection of a user.
 type steppedClock struct {
 	t *testing.T
 	s *followedShop
@@ -175,9 +175,9 @@ func (c *steppedClock) awaitPolls(f *Follower) {
 	}
 }
 
-// TestFollowBadInput has the log tell of records that cannot be stored. Each is parked, which the log
-// and a metric say, and tried again when it may be stored. Others go on meanwhile. A value that cannot
-// be stored costs no record.
+// TestFollowBadInput logs changes of records that cannot be stored. Each is parked, which the log
+// and a metric say, and tried again when it may be stored. Others go on meanwhile. A value that
+// cannot be stored costs no record.
 func TestFollowBadInput(t *testing.T) {
 	t.Parallel()
 	s := newLoggedShop(t, sqltest.SQLite(t))

@@ -11,19 +11,18 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 )
 
-// A parked record is tried again after firstRetry, and each time after twice as long, up to
-// lastRetry.
+// A parked record is retried with exponential backoff from firstRetry to lastRetry.
 const firstRetry, lastRetry = time.Minute, time.Hour
 
-// parkedRecords are the records that cannot be stored and are tried again.
+// parkedRecords is the dead-letter queue: the records that could not be stored and are retried.
 type parkedRecords struct {
 	records map[magento1.Part]map[adapter.Key]coordination.Parked
 	notes   coordination.ImportLog
-	source  string // the name of the old shop; "": the source was not yet checked
+	source  string // the name of the legacy store; "": the source was not yet checked
 	log     *slog.Logger
 	metrics *Metrics
-	// refused collects what cannot be stored, for sessions that leave it to the one that
-	// follows; nil: it is parked.
+	// refused collects records that cannot be stored, for sessions that leave them to the follower;
+	// nil: the session parks them.
 	refused changes
 }
 
@@ -43,8 +42,7 @@ func (k *parkedRecords) set(p coordination.Parked) {
 	k.metrics.parked(part, len(k.records[part]))
 }
 
-// park parks records: they are tried again after a while, and after other records have
-// changed.
+// park parks records: they are retried after a while, and after other records have changed.
 func (k *parkedRecords) park(ctx context.Context, records ...coordination.Parked) error {
 	if len(records) == 0 {
 		return nil
@@ -102,7 +100,7 @@ func (k *parkedRecords) unpark(ctx context.Context, p magento1.Part, keys ...ada
 	return nil
 }
 
-// retry has records tried again that may have waited for records of a part, which have changed.
+// retry schedules a retry of the records that may have waited for the changed records of a part.
 func (k *parkedRecords) retry(p magento1.Part) {
 	later := slices.Index(magento1.Parts(), p)
 	for _, q := range magento1.Parts()[later:] {
@@ -113,8 +111,8 @@ func (k *parkedRecords) retry(p magento1.Part) {
 	}
 }
 
-// due returns the parked records that are to be tried again by now, some of each part at a time. One that
-// is to wait for too long was parked before the clock was set back.
+// due returns the parked records that are due for a retry, some of each part at a time. A record
+// whose wait is too long was parked before the clock was set back.
 func (k *parkedRecords) due(now time.Time) changes {
 	again := changes{}
 	for p, parked := range k.records {

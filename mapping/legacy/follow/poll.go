@@ -11,8 +11,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1"
 )
 
-// maxSeen is the number of dated changes of one part that a poll takes over one by one, and
-// remembers. If there are more, the part is compared instead.
+// maxSeen is the number of dated changes of one part that a poll applies one by one, and remembers.
+// If there are more, the part is compared instead.
 const maxSeen = 100_000
 
 // changes are the keys of records that may have changed, by part.
@@ -27,10 +27,10 @@ func (c changes) add(p magento1.Part, keys ...adapter.Key) {
 	}
 }
 
-// poll takes over the records that the old shop has dated as changed since the last poll. A
-// date says no more than a second, and the transaction that sets it may end later. So a poll
-// looks back for the overlap: it reads a record when it first sees its date, and once more
-// when the date leaves the overlap.
+// poll applies the records that the legacy store has dated as changed since the last poll. Dates
+// are precise to a second, and the transaction that sets one may commit later. So a poll looks back
+// by the overlap: it reads a record when it first sees its date, and once more when the date leaves
+// the overlap.
 func (s *session) poll(ctx context.Context) error {
 	now, err := s.Legacy.Now(ctx)
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *session) poll(ctx context.Context) error {
 	}
 	last := s.polled
 	if last == "" {
-		last = now // what has changed before is found by the first comparison
+		last = now // the first comparison finds the earlier changes
 	}
 	since, err := before(last, s.f.o.Overlap)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *session) poll(ctx context.Context) error {
 	return nil
 }
 
-// before returns the time that is so long before one of the old database's clock.
+// before returns the time that is so long before a time of the legacy store's database.
 func before(now string, by time.Duration) (string, error) {
 	at, err := time.Parse(time.DateTime, now)
 	if err != nil {
@@ -110,9 +110,9 @@ func (s *session) pollPart(ctx context.Context, p magento1.Part, since, now stri
 	return nil
 }
 
-// withRelated returns changed records with those that change together with them without a
-// date of their own: the images and the stock item of a product, the addresses of a customer,
-// and of an order the products with their stock items.
+// withRelated returns changed records with the related records that have no date of their own: the
+// images and the stock item of a product, the addresses of a customer, and the products of an order
+// with their stock items.
 func (s *session) withRelated(ctx context.Context, p magento1.Part, keys []adapter.Key) (changes, error) {
 	named := changes{}
 	named.add(p, keys...)
@@ -129,7 +129,7 @@ func (s *session) withRelated(ctx context.Context, p magento1.Part, keys []adapt
 	return named, s.addRelated(ctx, named, magento1.Stock, magento1.Products)
 }
 
-// addRelated adds the records of a part that change with those of another one.
+// addRelated adds the records of part p that change along with named records of another part.
 func (s *session) addRelated(ctx context.Context, named changes, p, of magento1.Part) error {
 	for keys := range slices.Chunk(slices.Sorted(maps.Keys(named[of])), magento1.MaxKeys) {
 		found, err := s.Legacy.KeysOf(ctx, p, of, keys...)

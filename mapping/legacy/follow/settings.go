@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// compareSettings logs which settings the old shop has changed: nobody changes those of
-// Portico for it.
+// compareSettings logs the settings that have changed in the legacy store: the follower does not
+// change Portico's settings.
 func (s *session) compareSettings(ctx context.Context) error {
 	found, err := s.Legacy.Settings(ctx)
 	if err != nil {

@@ -15,39 +15,38 @@ import (
 )
 
 const (
-	// maxPendingWrites bounds the writes that wait to be taken over, and maxWriteBatch those
-	// that are taken over together.
+	// maxPendingWrites bounds the writes that wait to be applied, and maxWriteBatch the writes
+	// applied together.
 	maxPendingWrites, maxWriteBatch = 256, 32
-	// takeOverTimeout limits how long the old database may take for a batch or a task, which
-	// others who import wait for.
+	// takeOverTimeout limits the time of the legacy store's database for a batch or a task, since
+	// other importers wait for it.
 	takeOverTimeout = 10 * time.Second
-	// reconnectAfter is how long writes fail at once after the old database could not be
+	// reconnectAfter is how long writes fail at once after the legacy store's database could not be
 	// connected to, and failureLogEvery how often failures are logged.
 	reconnectAfter  = 500 * time.Millisecond
 	failureLogEvery = 10 * time.Second
 	// renewEvery is how often the announcement of imports is renewed.
 	renewEvery = time.Minute
-	// Of writes that could not be taken over, up to maxLeftWrites are tried again, every
-	// leftRetry. The process that follows finds the others.
+	// Up to maxLeftWrites writes that could not be applied are retried, every leftRetry. The
+	// follower finds the others.
 	maxLeftWrites = 4096
 	leftRetry     = time.Second
 )
 
-// A writeOutcome says what has become of a write before its reply was sent.
+// A writeOutcome is the state of a write when its reply is sent.
 type writeOutcome string
 
 const (
-	writeApplied writeOutcome = "applied" // the store has what the write has changed
+	writeApplied writeOutcome = "applied" // the store has the records that the write has changed
 	writeLate    writeOutcome = "late"    // it took longer than Options.Wait
-	writeFailed  writeOutcome = "failed"  // the old database is away, or a record cannot be stored
-	writeUnnamed writeOutcome = "unnamed" // nobody knows which records the write has changed
+	writeFailed  writeOutcome = "failed"  // the legacy store's database is away, or a record cannot be stored
+	writeUnnamed writeOutcome = "unnamed" // the records that the write has changed are unknown
 	writeRefused writeOutcome = "refused" // too many other writes wait
 )
 
-// Writes takes over what clients write at the old shop through this process, before they get
-// the reply, so that they read here what they have written there. It does so whether or not the
-// process is the one that follows, which later finds what is missing. It is safe for concurrent
-// use.
+// Writes applies the writes that clients send to the legacy store through this process, before they
+// get the reply, so that they read their own writes here. It does so in every process; the follower
+// later finds any missed change. It is safe for concurrent use.
 type Writes struct {
 	f       *Follower
 	pending chan *pendingWrite
@@ -55,29 +54,29 @@ type Writes struct {
 	stop    context.CancelFunc
 	ended   chan struct{}
 
-	// mu guards open, the number of writes of each resource that are not yet here, and left, those of
-	// them that could not be taken over.
+	// mu guards open, the number of writes of each resource that are not yet applied, and left, the
+	// writes among them that could not be applied.
 	mu   sync.Mutex
 	open map[adapter.Resource]int
 	left []*pendingWrite
 
 	announcement *coordination.Announcement // nil: not yet
-	session      *session                   // nil: there is no connection to the old database
+	session      *session                   // nil: there is no connection to the legacy store's database
 	// failedAt is when w could not connect, and failure why; loggedAt when that was logged.
 	failedAt, loggedAt time.Time
 	failure            error
 }
 
-// A pendingWrite is a write that is to be taken over.
+// A pendingWrite is a write that waits to be applied.
 type pendingWrite struct {
 	resource adapter.Resource
 	part     magento1.Part
 	keys     []adapter.Key
-	ended    chan<- writeOutcome // has room for one; nil if nobody waits any longer
+	ended    chan<- writeOutcome // has room for one; nil without a waiter
 }
 
-// Writes returns Writes that end with Close. It connects to the old database, by a connection
-// of its own, when it is first needed.
+// Writes returns Writes that end with Close. It connects to the legacy store's database, by a
+// connection of its own, when it is first needed.
 func (f *Follower) Writes() *Writes {
 	w := &Writes{f: f, pending: make(chan *pendingWrite, maxPendingWrites), tasks: make(chan task), ended: make(chan struct{}), open: map[adapter.Resource]int{}}
 	ctx, stop := context.WithCancel(context.Background())
@@ -86,21 +85,20 @@ func (f *Follower) Writes() *Writes {
 	return w
 }
 
-// Close ends w. Writes that are not yet taken over are left to the process that follows.
+// Close ends w. Writes that are not yet applied are left to the follower.
 func (w *Writes) Close() error {
 	w.stop()
 	<-w.ended
 	return errors.Join(w.disconnect(), importer.EndAnnouncement(w.announcement))
 }
 
-// Await returns when the store has the present state of the records that a write has changed
-// at the old shop, and of what belongs to them, or after [Options.Wait]; if that is 0 it only
-// notes that the store lacks them, for CaughtUp. Without keys it
-// looks for those that the shop has dated as changed. It must be called after the shop has
-// executed the write.
+// Await returns when the store has the present state of the records that a write has changed in the
+// legacy store, with their parts, or after [Options.Wait]; if that is 0 it only notes for CaughtUp
+// that the store lacks them. Without keys it looks for records with a recent change date. Call it
+// after the legacy store has executed the write.
 func (w *Writes) Await(ctx context.Context, r adapter.Resource, keys ...adapter.Key) {
 	outcome := w.await(ctx, r, keys)
-	if w.f.o.Wait == 0 { // nobody has asked for more
+	if w.f.o.Wait == 0 { // the caller has not asked to wait
 		return
 	}
 	w.f.o.Metrics.writes.WithLabelValues(string(outcome)).Inc()
@@ -136,15 +134,15 @@ func (w *Writes) await(ctx context.Context, r adapter.Resource, keys []adapter.K
 	return writeLate
 }
 
-// CaughtUp reports whether the store has everything that clients have written at the old shop
-// through this process of a resource and of the records that it belongs to.
+// CaughtUp reports whether the store has all writes of a resource, and of the records that it
+// belongs to, that clients have sent to the legacy store through this process.
 func (w *Writes) CaughtUp(r adapter.Resource) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.open[r] == 0 && w.open[w.f.o.From.Schemas.Of(r).Root] == 0
 }
 
-// leave keeps a write that could not be taken over, to try it again.
+// leave keeps a write that could not be applied, to retry it.
 func (w *Writes) leave(write *pendingWrite) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -155,7 +153,7 @@ func (w *Writes) leave(write *pendingWrite) {
 	w.left = append(w.left, write)
 }
 
-// takeLeft returns some writes to be tried again.
+// takeLeft returns some writes to retry.
 func (w *Writes) takeLeft() (again []*pendingWrite) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -172,7 +170,7 @@ func (w *Writes) end(write *pendingWrite, outcome writeOutcome) {
 	w.open[write.resource]--
 }
 
-// tell tells the outcome of a write to who waits for it.
+// tell sends the outcome of a write to its waiter.
 func (p *pendingWrite) tell(outcome writeOutcome) {
 	if p.ended != nil {
 		p.ended <- outcome
@@ -180,7 +178,7 @@ func (p *pendingWrite) tell(outcome writeOutcome) {
 	}
 }
 
-// run takes over writes until ctx ends.
+// run applies writes until ctx ends.
 func (w *Writes) run(ctx context.Context) {
 	defer close(w.ended)
 	renew := time.NewTicker(renewEvery)
@@ -211,14 +209,14 @@ func (w *Writes) run(ctx context.Context) {
 	}
 }
 
-// keepAnnounced announces imports before there are any, and as long as there may be some.
+// keepAnnounced announces imports before the first one, and as long as more may follow.
 func (w *Writes) keepAnnounced(ctx context.Context) {
 	if err := w.announce(ctx); err != nil && ctx.Err() == nil {
 		w.f.o.Log.Warn("imports cannot be announced: replies to writes at the old shop may have to wait for that", "error", err)
 	}
 }
 
-// announce lets processes that cache records know that this one imports.
+// announce notifies processes that cache records that this process imports.
 func (w *Writes) announce(ctx context.Context) (err error) {
 	if w.announcement != nil {
 		return w.announcement.Renew(ctx)
@@ -241,7 +239,7 @@ func (w *Writes) batch(first *pendingWrite) []*pendingWrite {
 	return writes
 }
 
-// takeOver takes over some writes, and tells those who wait.
+// takeOver applies some writes, and notifies their waiters.
 func (w *Writes) takeOver(ctx context.Context, writes []*pendingWrite) {
 	limited, cancel := context.WithTimeout(ctx, takeOverTimeout)
 	defer cancel()
@@ -260,7 +258,7 @@ func (w *Writes) takeOver(ctx context.Context, writes []*pendingWrite) {
 	}
 }
 
-// store stores the present state of what some writes have changed.
+// store stores the present state of the records that some writes have changed.
 func (w *Writes) store(ctx context.Context, writes []*pendingWrite) (outcomes []writeOutcome, err error) {
 	err = w.locked(ctx, func(ctx context.Context, s *session) error {
 		outcomes, err = s.storeWrites(ctx, writes)
@@ -270,7 +268,7 @@ func (w *Writes) store(ctx context.Context, writes []*pendingWrite) (outcomes []
 }
 
 // locked calls do with a session, while it holds the lock of imports. After an error the next call
-// opens a new session: another server may have taken the place of the old database.
+// opens a new session: another server may have taken the place of the legacy store's database.
 func (w *Writes) locked(ctx context.Context, do func(context.Context, *session) error) (err error) {
 	if w.session == nil {
 		if time.Since(w.failedAt) < reconnectAfter {
@@ -322,7 +320,7 @@ func (s *session) storeWrites(ctx context.Context, writes []*pendingWrite) (outc
 	return outcomes, nil
 }
 
-// stored returns what has become of a write after all was stored but what was refused.
+// stored returns the outcome of a write after everything but the refused records was stored.
 func (p *pendingWrite) stored(refused changes) writeOutcome {
 	switch {
 	case len(p.keys) == 0:
@@ -356,7 +354,7 @@ func (w *Writes) connect(ctx context.Context) error {
 	return nil
 }
 
-// disconnect closes the connection to the old database.
+// disconnect closes the connection to the legacy store's database.
 func (w *Writes) disconnect() error {
 	if w.session == nil {
 		return nil
@@ -366,7 +364,7 @@ func (w *Writes) disconnect() error {
 	return s.Close()
 }
 
-// changedOf returns the records of a part that the old shop has dated as changed just now, or
+// changedOf returns the records of a part that the legacy store has dated as changed just now, or
 // none if it does not date them or there are too many.
 func (s *session) changedOf(ctx context.Context, p magento1.Part) (keys []adapter.Key, err error) {
 	if !magento1.HasChangeTimes(p) {
@@ -415,7 +413,7 @@ func (s *session) reachedBy(ctx context.Context, p magento1.Part, keys []adapter
 	}
 }
 
-// ownersOf returns the customers who have or had addresses.
+// ownersOf returns the present and former customers of addresses.
 func (s *session) ownersOf(ctx context.Context, addresses []adapter.Key) (owners []adapter.Key, err error) {
 	owners, err = s.Legacy.KeysOf(ctx, magento1.Customers, magento1.Addresses, addresses...)
 	if err != nil {

@@ -31,12 +31,12 @@ func (s *followedShop) writes(t testing.TB, change func(*Options)) *Writes {
 	return w
 }
 
-// setSKU sets the SKU of a product of the old shop.
+// setSKU sets the SKU of a product of the legacy store.
 func setSKU(sku, key string) string {
 	return "UPDATE catalog_product_entity SET sku = '" + sku + "' WHERE entity_id = " + key
 }
 
-// TestWrites takes over what single writes have changed.
+// TestWrites applies the changes of single writes.
 func TestWrites(t *testing.T) {
 	s := newFollowedShop(t, sqltest.SQLite(t))
 	w := s.writes(t, nil)
@@ -121,9 +121,9 @@ func TestWrites(t *testing.T) {
 	})
 }
 
-// TestWritesInOrder writes ever greater values at the old shop through two processes, one of
-// which follows it, too. After each write the store has its value or a greater one: no state
-// that was read earlier replaces one that was read later.
+// TestWritesInOrder writes ever greater values at the legacy store through two processes, one of
+// which follows it, too. After each write the store has its value or a greater one: no state that
+// was read earlier replaces one that was read later.
 func TestWritesInOrder(t *testing.T) {
 	dsn := sqltest.SQLite(t)
 	s := newFollowedShop(t, dsn)
@@ -132,7 +132,7 @@ func TestWritesInOrder(t *testing.T) {
 	start(t, s.follower(t, func(o *Options) { o.Interval = time.Millisecond }))
 	both := []*Writes{s.writes(t, nil), other.writes(t, nil)}
 	const rounds = 8
-	named := [][]adapter.Key{{1}, nil} // what takes longer to read is stored later
+	named := [][]adapter.Key{{1}, nil} // records that take longer to read are stored later
 	for key := range adapter.Key(200) {
 		named[1] = append(named[1], 1+key)
 	}
@@ -162,7 +162,7 @@ func TestWritesInOrder(t *testing.T) {
 	writers.Wait()
 }
 
-// BenchmarkWrites takes over writes of single products one after the other.
+// BenchmarkWrites applies writes of single products one after the other.
 func BenchmarkWrites(b *testing.B) {
 	s := &followedShop{}
 	s.grow(b, 2_000)

@@ -9,15 +9,13 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A call is a write of the interface: its name in the route table, and what its path is made
-// of.
+// A call is a write of the interface: its name in the route table, and the parts of its path.
 type call struct {
 	resource adapter.Resource
 	method   contract.Method
 	name     string
 	params   []param
-	// atStores: the call has a path for each store view, which says where the values are
-	// written.
+	// atStores: the call has a path for each store view, to which the values are written.
 	atStores bool
 }
 
@@ -88,8 +86,8 @@ func (r *Requests) path(method contract.Method, record adapter.Record, storeID i
 	return "", &adapter.Error{Kind: adapter.Internal, Op: op, Err: fmt.Errorf("the route table has no call %s with the parameters %v", c.name, values)}
 }
 
-// fill replaces the parameters in a path of the route table. ok is false if they are not
-// exactly those of values.
+// fill replaces the parameters in a path of the route table. ok is false if the path's parameters
+// and the keys of values differ.
 func fill(path string, values map[string]string) (filled string, ok bool) {
 	parts := strings.Split(path, "/")
 	used := 0

@@ -22,7 +22,7 @@ type randomClient struct {
 	*testenv.Sample
 	image   string // the bytes of an image in base64
 	held    map[place]string
-	created int // to tell what is new apart
+	created int // distinguishes the names of new records
 }
 
 // A randomWrite is a request that writes.

@@ -18,9 +18,9 @@ import (
 	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
 
-// An Adapter creates records at the legacy system first, which chooses their ids, if Portico has
-// the writes of a resource and mirrors them. It then has the record stored as the legacy system
-// has made it. Everything else it leaves to the adapter that it wraps.
+// An Adapter creates records in the legacy store first, which chooses their ids, if Portico owns
+// the writes of a resource and mirrors them. It then stores the record as the legacy store created
+// it. It passes all other calls to the adapter that it wraps.
 type Adapter struct {
 	adapter.Adapter
 	o CreateOptions
@@ -28,8 +28,8 @@ type Adapter struct {
 
 // CreateOptions are the parts of an [Adapter].
 type CreateOptions struct {
-	// Trial fails as the wrapped adapter would fail to create a record, and stores nothing. Of
-	// images it is only asked whether they can be created at all.
+	// Trial fails as the wrapped adapter would fail to create a record, and stores nothing. For
+	// images it only checks whether they can be created at all.
 	Trial adapter.Adapter
 	// Mirrors reports whether the writes of a resource are mirrored.
 	Mirrors  func(r adapter.Resource) bool
@@ -37,8 +37,8 @@ type CreateOptions struct {
 	Source   Source
 	Requests *Requests
 	Sender   *Sender
-	// Wait is how long a create may wait for changes of the same product or customer to be
-	// delivered first, and for one of which nobody knows what has become.
+	// Wait is how long a create may wait for the delivery of earlier changes of the same product or
+	// customer, and for another create whose outcome is unknown.
 	Wait time.Duration
 	// Count counts a create by its outcome, one of CreateOutcomes.
 	Count func(r adapter.Resource, outcome string)
@@ -49,9 +49,9 @@ type CreateOptions struct {
 const (
 	created       = "created"
 	createFound   = "found"   // the reply was lost, and the record found by its natural key
-	createRefused = "refused" // by the legacy system
+	createRefused = "refused" // by the legacy store
 	createUnsent  = "unsent"  // nothing was sent
-	createUnknown = "unknown" // nobody knows
+	createUnknown = "unknown" // the outcome cannot be determined
 )
 
 // CreateOutcomes returns the outcomes of creates.
@@ -78,7 +78,7 @@ type creatingStore struct {
 	resource adapter.Resource
 }
 
-// Create creates a record at the legacy system and here.
+// Create creates a record in the legacy store and here.
 func (s *creatingStore) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	if !s.a.o.Mirrors(s.resource) {
 		return s.Store.Create(ctx, p)
@@ -140,7 +140,7 @@ func (c *creation) run(ctx context.Context) (adapter.Key, error) {
 		return 0, err
 	}
 	answer, err := c.Sender.send(ctx, request)
-	// What is noted from here on counts even if the client has gone.
+	// The entries from here on must be stored even if the client has disconnected.
 	ctx = context.WithoutCancel(ctx)
 	var unsent *proxy.NotSentError
 	switch {
@@ -153,7 +153,7 @@ func (c *creation) run(ctx context.Context) (adapter.Key, error) {
 	return c.replied(ctx, noted, answer)
 }
 
-// replied ends a creation to which the legacy system has replied.
+// replied ends a creation to which the legacy store has replied.
 func (c *creation) replied(ctx context.Context, noted outbox.Create, answer *proxy.Answer) (adapter.Key, error) {
 	key, named := createdKey(answer.Header.Get("Location"))
 	switch status := answer.Status; {
@@ -172,12 +172,12 @@ func (c *creation) replied(ctx context.Context, noted outbox.Create, answer *pro
 	case status >= http.StatusBadRequest && status < http.StatusInternalServerError:
 		c.count(createRefused)
 		return 0, errors.Join(refusal(answer), c.Outbox.EndCreate(ctx, noted.ID))
-	default: // also success without the address of what was created
+	default: // also success without the address of the new record
 		return c.lost(ctx, noted, fmt.Sprintf("the old shop answers %d and does not say what it has created", status))
 	}
 }
 
-// arrived waits until a record that the legacy system has created is stored here.
+// arrived waits until a record that the legacy store has created is stored here.
 func (c *creation) arrived(ctx context.Context, noted outbox.Create, key adapter.Key) {
 	resource, keys := c.resource(), []adapter.Key{key}
 	switch resource {
@@ -189,11 +189,11 @@ func (c *creation) arrived(ctx context.Context, noted outbox.Create, key adapter
 	c.Source.Await(ctx, resource, keys...)
 }
 
-// isThere reports whether the legacy system has what it says that it has created. If nobody can
-// tell now, its word counts.
+// isThere reports whether the legacy store has the record that it reported as created. If that
+// cannot be checked now, it trusts the reply.
 func (c *creation) isThere(ctx context.Context, key adapter.Key) bool {
 	record := c.params.Record
-	if r := c.resource(); r != adapter.ProductWebsites && r != adapter.ProductCategories { // whose keys are not those of the legacy system
+	if r := c.resource(); r != adapter.ProductWebsites && r != adapter.ProductCategories { // their keys differ from the legacy store's
 		if _, err := c.store.Get(ctx, &adapter.GetParams{Key: key}); err == nil {
 			return true
 		}
@@ -204,7 +204,7 @@ func (c *creation) isThere(ctx context.Context, key adapter.Key) bool {
 	return err != nil || has
 }
 
-// end notes that it is known what has become of a creation, and so of earlier ones of the same
+// end notes that the outcome of a creation is known, and so the outcome of earlier ones of the same
 // record.
 func (c *creation) end(ctx context.Context, noted outbox.Create) error {
 	errs := []error{c.Outbox.EndCreate(ctx, noted.ID)}
@@ -220,10 +220,10 @@ func (c *creation) end(ctx context.Context, noted outbox.Create) error {
 	return errors.Join(errs...)
 }
 
-// maxSameCreates is how many creations of one record are ended together.
+// maxSameCreates is the maximum number of creations of one record that are ended together.
 const maxSameCreates = 100
 
-// lost looks for a record of which the legacy system has not said whether it has created it.
+// lost looks for a record whose creation the legacy store has neither confirmed nor refused.
 func (c *creation) lost(ctx context.Context, noted outbox.Create, reason string) (adapter.Key, error) {
 	if noted.NaturalKey != "" {
 		for deadline := time.Now().Add(c.Wait); ; {
@@ -283,8 +283,8 @@ func changeable(r adapter.Record) adapter.Record {
 	return r
 }
 
-// awaitEarlier waits until the legacy system has got the earlier changes of a product, a customer or an
-// order: what is created there may depend on them.
+// awaitEarlier waits until the legacy store has the earlier changes of a product, a customer or an
+// order: the new record may depend on them.
 func (c *creation) awaitEarlier(ctx context.Context, root outbox.Root) error {
 	for deadline := time.Now().Add(c.Wait); ; {
 		waiting, err := c.Outbox.Waiting(ctx, root)
@@ -312,8 +312,8 @@ func (c *creation) unavailable(err error) error {
 
 func (c *creation) count(outcome string) { c.Count(c.resource(), outcome) }
 
-// naturalKey returns what finds a record in the legacy system before its id is known; "" if
-// nothing does.
+// naturalKey returns the natural key of a record, which finds it in the legacy store before its id
+// is known; "" if it has none.
 func naturalKey(r adapter.Record) string {
 	switch r.Schema.Resource {
 	case adapter.Products:
@@ -329,7 +329,8 @@ func naturalKey(r adapter.Record) string {
 	}
 }
 
-// createdKey returns the id at the end of the address of what the legacy system has created.
+// createdKey returns the id at the end of the address of the record that the legacy store has
+// created.
 func createdKey(location string) (adapter.Key, bool) {
 	u, err := url.Parse(location)
 	if err != nil || !strings.Contains(u.Path, contract.Base+"/") {

@@ -16,7 +16,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
 
-// An Outbox has the entries that are to be delivered. See package sqlstore for what its methods do.
+// An Outbox has the entries that are to be delivered. Package sqlstore documents its methods.
 type Outbox interface {
 	Due(ctx context.Context, limit int) ([]outbox.Entry, error)
 	ByID(ctx context.Context, ids ...int64) ([]outbox.Entry, error)
@@ -30,7 +30,7 @@ type Outbox interface {
 	Creates(ctx context.Context, r adapter.Resource, naturalKey string, limit int) ([]outbox.Create, error)
 }
 
-// A Source is the database of the legacy system. See package importer for what its methods do.
+// A Source is the database of the legacy store. Package importer documents its methods.
 type Source interface {
 	Refresh(ctx context.Context, entries ...outbox.Entry) error
 	Settle(ctx context.Context, deliveries ...outbox.Delivery) (unstored []outbox.Entry, err error)
@@ -45,13 +45,13 @@ const (
 	deliverBatch = 8
 	// idlePoll is the time between two looks into an empty outbox.
 	idlePoll = 200 * time.Millisecond
-	// An entry that cannot be delivered now is tried again after firstRetry, and each time after
-	// twice as long, up to lastRetry. A parked one begins with parkedRetry.
+	// An entry that cannot be delivered now is retried with exponential backoff from firstRetry to
+	// lastRetry. A parked entry starts at parkedRetry.
 	firstRetry, lastRetry = time.Second, outbox.MaxWait
 	parkedRetry           = time.Minute
 	lastParkedRetry       = outbox.MaxParkedWait
-	// maxAttempts is how often the legacy system may fail with an entry before it is parked, so
-	// that it does not hold up others of the same product or customer for ever.
+	// maxAttempts is how often the legacy store may fail with an entry before the entry is parked,
+	// so that it does not block others of the same product or customer forever.
 	maxAttempts = 10
 )
 
@@ -91,7 +91,7 @@ func (d *Deliverer) Run(ctx context.Context) {
 		case err != nil:
 			pause = backoff(firstRetry, lastRetry, failures)
 			failures++
-			ended = false // of some entries nobody has noted that they are no longer being sent
+			ended = false // some entries may still be marked as being sent
 			d.Log.Warn("changes cannot be repeated at the old shop now, and are tried again", "error", err, "in", pause)
 		case n == 0:
 			pause, failures = idlePoll, 0
@@ -110,8 +110,8 @@ func backoff(first, last time.Duration, failures int) time.Duration {
 	return min(first<<min(failures, 16), last)
 }
 
-// deliverDue delivers some entries that are due, and returns how many there were. The error is one
-// that concerns all.
+// deliverDue delivers some entries that are due, and returns how many there were. An error concerns
+// all entries.
 func (d *Deliverer) deliverDue(ctx context.Context) (n int, err error) {
 	entries, err := d.Outbox.Due(ctx, deliverBatch)
 	if err != nil || len(entries) == 0 {
@@ -131,7 +131,7 @@ func (d *Deliverer) deliverDue(ctx context.Context) (n int, err error) {
 }
 
 // onePerRoot returns the first entry of each root, so that no two requests about one product or
-// customer are under way at the same time: parked ones are due beside others.
+// customer are in flight at the same time: a parked entry and a later one may both be due.
 func onePerRoot(entries []outbox.Entry) (first []outbox.Entry) {
 	seen := map[outbox.Root]bool{}
 	for _, e := range entries {
@@ -143,8 +143,8 @@ func onePerRoot(entries []outbox.Entry) (first []outbox.Entry) {
 	return first
 }
 
-// refresh takes over what the legacy system has changed of quantities in stock that are to be
-// sent, and returns the entries as they are then.
+// refresh applies the legacy store's changes of the stock quantities to send, and returns the
+// updated entries.
 func (d *Deliverer) refresh(ctx context.Context, entries []outbox.Entry) ([]outbox.Entry, error) {
 	stock := slices.DeleteFunc(slices.Clone(entries), func(e outbox.Entry) bool { return e.Resource != adapter.StockItems })
 	if len(stock) == 0 {
@@ -160,32 +160,31 @@ func (d *Deliverer) refresh(ctx context.Context, entries []outbox.Entry) ([]outb
 	return d.Outbox.ByID(ctx, ids...)
 }
 
-// An attempt is what has become of sending an entry.
+// An attempt is the result of sending an entry.
 type attempt struct {
 	entry    outbox.Entry
 	delivery outbox.Delivery
 	outcome  outcome
 	reason   string
-	unstored bool // what was sent has certainly not been stored
+	unstored bool // the legacy store has certainly not stored the request
 }
 
-// An outcome says how an attempt to deliver an entry has ended.
+// An outcome is the result of an attempt to deliver an entry.
 type outcome string
 
 const (
-	// accepted: the legacy system says that it has done what it was asked for, or that the
-	// record is not there.
+	// accepted: the legacy store reports success, or that the record does not exist.
 	accepted outcome = "accepted"
 	// empty: there is nothing that could be sent.
 	empty outcome = "empty"
-	// refused: it will refuse the same again.
+	// refused: it would refuse the same request again.
 	refused outcome = "refused"
 	// failed: it has failed with this entry, or does not reply.
 	failed outcome = "failed"
 	// superseded: a client has changed the record before anything was sent.
 	superseded outcome = "superseded"
-	// unavailable: it cannot be reached, does not let Portico in, or takes no requests now,
-	// whatever they are.
+	// unavailable: it cannot be reached, rejects Portico's credentials, or takes no requests at all
+	// now.
 	unavailable outcome = "unavailable"
 )
 
@@ -237,7 +236,7 @@ func (d *Deliverer) attempt(ctx context.Context, e outbox.Entry) attempt {
 	return a
 }
 
-// requests returns what to send for an entry: its present values.
+// requests returns the requests for an entry, with its present values.
 func (d *Deliverer) requests(ctx context.Context, a *attempt) (all []Request, err error) {
 	e := a.entry
 	if e.Removed {
@@ -307,7 +306,7 @@ func (a *attempt) judge(request Request, answer *proxy.Answer, err error) {
 	case status >= http.StatusOK && status < http.StatusMultipleChoices:
 		a.outcome = accepted
 	case status == http.StatusNotFound && request.Method == contract.DELETE.String():
-		a.outcome = accepted // if it is not there, the old database says so
+		a.outcome = accepted // if it is not there, the legacy store's database says so
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		a.outcome, a.reason, a.unstored = unavailable, fmt.Sprintf("the old shop does not accept Portico's consumer: %d %s", status, messages(refusal(answer))), true
 	case status == http.StatusTooManyRequests:
@@ -323,9 +322,9 @@ func (a *attempt) judge(request Request, answer *proxy.Answer, err error) {
 	}
 }
 
-// finish completes what was accepted, and notes what was not. It returns the error of what the
-// legacy system is too busy or too broken for: of requests that failed only if it has answered no
-// other one properly.
+// finish completes accepted entries, and records the failure of the others. It returns the errors
+// of failed and unavailable attempts only if the legacy store has neither accepted nor refused any
+// other entry.
 func (d *Deliverer) finish(ctx context.Context, attempts []attempt) error {
 	var deliveries []outbox.Delivery
 	var errs, failures []error
@@ -364,8 +363,8 @@ func (d *Deliverer) finish(ctx context.Context, attempts []attempt) error {
 	return errors.Join(errs...)
 }
 
-// fail notes that an entry was not delivered, and when it is tried again. If it is parked the
-// others need not wait for it.
+// fail notes that an entry was not delivered, and when it is tried again. If the entry is parked,
+// the others need not wait for it.
 func (d *Deliverer) fail(ctx context.Context, e outbox.Entry, f outbox.Failure) error {
 	wait := backoff(firstRetry, lastRetry, e.Attempts)
 	if f.Parked {

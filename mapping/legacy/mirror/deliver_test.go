@@ -21,7 +21,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
 
-// A trustingSource takes the old shop's word for what it has stored.
+// A trustingSource assumes that the legacy store has stored all that it accepted.
 type trustingSource struct {
 	mirror.Source
 	box coordination.Outboxes

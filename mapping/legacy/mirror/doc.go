@@ -1,26 +1,26 @@
-// Package mirror repeats at the legacy system what clients write to Portico, while a shop moves:
-// writes of a resource can move before the legacy system is turned off, and move back.
+// Package mirror repeats clients' writes to Portico in the legacy store during a migration: the
+// writes of a resource can move to Portico before the legacy store is turned off, and move back.
 //
 // # Principles
 //
-//  1. Clients' writes are decided by Portico, and repeated in the form of the original's REST
-//     interface (requests.go), as an Admin and signed with Portico's own consumer.
-//  2. Changes and deletions wait in an outbox (package outbox) that the write's transaction
-//     has filled. A [Deliverer] sends the present values, in the order of each product and
-//     customer. Clients never wait for it. What the legacy system refuses is parked, and the
-//     rest goes on.
-//  3. Whether a delivery has had an effect is read from the legacy system's database: a reply
-//     alone proves nothing. Only a removal at a single store view is taken on its word: the
-//     database may have nothing there before either.
-//  4. A record is created at the legacy system first, which chooses its id, and is then read
-//     from its database (create.go). If nobody knows whether that has happened, it is never repeated.
-//  5. Which system has the writes of a resource is a row in Portico's store. When that changes,
-//     a [Gate] holds writes until no process has older ones in progress.
+//  1. Portico executes clients' writes and repeats them through the original's REST interface
+//     (requests.go), as an Admin and signed with Portico's own consumer.
+//  2. Changes and deletions wait in an outbox (package outbox) that the write's transaction has
+//     filled. A [Deliverer] sends the present values, in the order of each product and customer.
+//     Clients never wait for it. Entries that the legacy store refuses are parked, as in a
+//     dead-letter queue, and the others proceed.
+//  3. The deliverer reads the effect of a delivery from the legacy store's database: a reply alone
+//     proves nothing. Only for a removal at a single store view does the reply count: the database
+//     may have had no value there before either.
+//  4. A record is created in the legacy store first, which chooses its id, and is then read from
+//     its database (create.go). A create with an unknown outcome is never repeated.
+//  5. A row in Portico's store names the owner of a resource's writes. During a handover, a [Gate]
+//     holds writes until no process has older ones in progress.
 //
 // # How it is tested
 //
-// Requests are executed by a service in the magento dialect, which must have the same values
-// then. Turns and the loss of the lease are tested here on real stores; deliveries and creates in
-// package app with an old shop on a real server, behind a proxy that misbehaves, with processes
-// that are killed and paused.
+// A service in the magento dialect executes the requests, and must then have the same values.
+// Handovers and the loss of the lease are tested here on real stores; deliveries and creates in
+// package app with a legacy store on a real server, behind a misbehaving proxy, with processes that
+// are killed and paused.
 package mirror

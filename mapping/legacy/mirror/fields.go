@@ -15,8 +15,8 @@ type field struct {
 	name string // on the wire and of the attribute
 	// value returns the form of a value. ok is false if there is none.
 	value func(adapter.Value) (n codec.Node, ok bool)
-	// null and absent are the forms of these states in an update. A creation writes null in
-	// the same form and leaves out what is absent, unless fresh says how to write it.
+	// null and absent are the forms of these states in an update. A creation writes null in the
+	// same form and omits absent attributes, unless fresh is their form.
 	null, absent, fresh form
 	// createOnly: updates ignore the field.
 	createOnly bool
@@ -105,8 +105,8 @@ func isWritable(table *contract.FieldTable, name string) bool {
 	})
 }
 
-// addedFields returns the fields that the shop has added and clients may write. The error
-// joins those whose attributes the schema lacks.
+// addedFields returns the fields that the shop has added and clients may write. The error joins the
+// fields whose attributes the schema lacks.
 func addedFields(schema *adapter.Schema, table *contract.FieldTable) (names []string, err error) {
 	var faults []error
 	for i := range table.Fields {

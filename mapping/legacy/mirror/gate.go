@@ -12,8 +12,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
 
-// Owners are the rows that say which system has the writes of resources, and what the
-// processes know of them. See package sqlstore for what its methods do.
+// Owners are the rows with the owner of each resource's writes and the epochs that the processes
+// have acknowledged. Package sqlstore documents the methods.
 type Owners interface {
 	Announce(ctx context.Context, p outbox.Process, ttl time.Duration) ([]outbox.Owner, error)
 	Leave(ctx context.Context, id string) error
@@ -27,16 +27,16 @@ const (
 	// counts.
 	announceEvery = time.Second
 	announceTTL   = 10 * time.Second
-	// maxWaiting is how many writes wait at most while writes of their resource change sides:
-	// the gate does not know who sent them.
+	// maxWaiting is the maximum number of writes that wait during handovers. It is shared by all
+	// clients, which the gate cannot distinguish.
 	maxWaiting = 256
-	// turnPause is how long the next attempt of a turn waits that was given up, as a multiple of
-	// the time that it was given.
+	// turnPause is the pause before a canceled handover is tried again, as a multiple of the time
+	// limit of a handover.
 	turnPause = 10
 )
 
-// A Gate lets each write of a process through to the system that has the writes of its resource,
-// and holds writes while they change sides. It is safe for concurrent use.
+// A Gate routes each write of a process to the system that owns the writes of its resource, and
+// holds writes during a handover. It is safe for concurrent use.
 type Gate struct {
 	o GateOptions
 
@@ -52,28 +52,28 @@ type Gate struct {
 type GateOptions struct {
 	Owners  Owners
 	Process string // the name of this process; no two have the same
-	// Wishes returns the resources whose writes are to be mirrored, under the rules in force,
-	// out of Resources, all that have writes.
+	// Wishes returns the desired owners: the resources whose writes Portico should own and mirror
+	// under the rules in force. It chooses from Resources, all resources with writes.
 	Wishes    func() map[adapter.Resource]bool
 	Resources []adapter.Resource
-	// CaughtUp reports whether Portico has everything that clients have written of a resource at
-	// the legacy system through this process.
+	// CaughtUp reports whether Portico has all writes of a resource that clients have sent to the
+	// legacy store through this process.
 	CaughtUp func(r adapter.Resource) bool
-	// Drain is how long writes wait for a turn.
+	// Drain is how long writes wait for a handover.
 	Drain time.Duration
-	// Turned is called when the writes of a resource have changed sides, and GaveUp when a turn was
-	// given up.
+	// Turned is called when a handover of a resource's writes is complete, and GaveUp when one was
+	// canceled.
 	Turned, GaveUp func(r adapter.Resource)
 	Log            *slog.Logger
 }
 
-// A gateResource is what is known of a resource that has an owner.
+// A gateResource is the state of a resource with an owner.
 type gateResource struct {
 	outbox.Owner
-	forwarded int       // writes in progress at the legacy system
-	turning   time.Time // when this process has seen that the turn began
-	notBefore time.Time // when the next turn may be tried
-	logged    string    // why there is no turn, as it was logged last
+	forwarded int       // writes in progress at the legacy store
+	turning   time.Time // when this process saw the handover begin
+	notBefore time.Time // when the next handover may be tried
+	logged    string    // the last logged reason why there is no handover
 }
 
 // NewGate returns a gate that lets nothing of mirrored resources through before Run is called.
@@ -106,7 +106,8 @@ func (g *Gate) Run(ctx context.Context) {
 	}
 }
 
-// announce tells the other processes what this one wishes and knows, and reads the owners.
+// announce publishes the desired owners and the acknowledged epochs of this process, and reads the
+// owners.
 func (g *Gate) announce(ctx context.Context) error {
 	began := time.Now()
 	owners, err := g.o.Owners.Announce(ctx, outbox.Process{ID: g.o.Process, Wishes: g.o.Wishes(), Known: g.known()}, announceTTL)
@@ -124,10 +125,10 @@ func (g *Gate) announce(ctx context.Context) error {
 		}
 		if o.Turning && o.Epoch != r.Epoch {
 			r.turning = time.Now()
-			g.announceSoon() // that this process knows it
+			g.announceSoon() // to acknowledge the epoch
 		}
 		if r.Turning && !o.Turning && o.Mirrored == r.Mirrored {
-			r.notBefore = time.Now().Add(turnPause * g.o.Drain) // it was given up
+			r.notBefore = time.Now().Add(turnPause * g.o.Drain) // it was canceled
 		}
 		if r.Epoch != 0 && o.Mirrored != r.Mirrored {
 			g.o.Log.Info("the writes of a resource have changed sides", "resource", string(o.Resource), "to", sideName(o.Mirrored))
@@ -140,9 +141,9 @@ func (g *Gate) announce(ctx context.Context) error {
 	return nil
 }
 
-// known returns the epochs before which this process has no writes in progress at the legacy
-// system, and nothing of earlier ones that Portico lacks. Writes to Portico check the owner when they
-// are stored.
+// known returns the epochs that this process acknowledges: it has no older writes in progress at
+// the legacy store, and Portico has all of them. Writes to Portico check the owner when they are
+// stored.
 func (g *Gate) known() map[adapter.Resource]int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -169,7 +170,7 @@ func sideName(mirrored bool) string {
 	return "legacy"
 }
 
-// turn begins, completes and gives up turns.
+// turn begins, completes and cancels handovers.
 func (g *Gate) turn(ctx context.Context) {
 	wishes := g.o.Wishes()
 	for _, name := range g.o.Resources {
@@ -198,7 +199,7 @@ func (g *Gate) turn(ctx context.Context) {
 	}
 }
 
-// note logs once why a turn cannot begin or be completed.
+// note logs once why a handover cannot begin or be completed.
 func (g *Gate) note(ctx context.Context, name adapter.Resource, err error) {
 	var refused *outbox.NoTurnError
 	if err == nil || ctx.Err() != nil {
@@ -224,7 +225,7 @@ func (g *Gate) note(ctx context.Context, name adapter.Resource, err error) {
 	g.o.Log.Log(ctx, level, "the writes of a resource do not change sides yet", "resource", string(name), "reason", reason)
 }
 
-// Mirrors reports whether Portico has the writes of a resource and mirrors them.
+// Mirrors reports whether Portico owns the writes of a resource and mirrors them.
 func (g *Gate) Mirrors(r adapter.Resource) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -232,9 +233,9 @@ func (g *Gate) Mirrors(r adapter.Resource) bool {
 	return known != nil && known.Mirrored
 }
 
-// Begin says which system gets a write of a resource, for which the rules in force name one. While
-// the writes change sides it waits, and fails with kind Unavailable if that takes too long or too
-// many others wait. The caller calls end when the write has ended.
+// Begin returns the system that executes a write of a resource, given the rule in force. During a
+// handover it waits, and fails with kind Unavailable if that takes too long or too many others
+// wait. The caller calls end when the write has ended.
 func (g *Gate) Begin(ctx context.Context, name adapter.Resource, rule proxy.Rule) (to proxy.Target, end func(), err error) {
 	turning := func() error {
 		return &adapter.Error{Kind: adapter.Unavailable, Op: "write " + string(name), Err: errTurning, RetryAfter: announceEvery}
@@ -280,8 +281,8 @@ func (g *Gate) endWait() {
 
 var errTurning = errors.New("the writes of the resource are changing sides, or the store does not say which side has them")
 
-// enter decides which system gets a write, and counts it there. end is nil while nobody knows;
-// changed is closed when that may have ended.
+// enter decides which system executes a write, and counts it there. end is nil while the owner is
+// unknown; changed is closed when that may have ended.
 func (g *Gate) enter(name adapter.Resource, rule proxy.Rule) (to proxy.Target, end func(), changed <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -314,7 +315,7 @@ func (g *Gate) enter(name adapter.Resource, rule proxy.Rule) (to proxy.Target, e
 	}), nil
 }
 
-// WishesOf returns the resources whose writes rules mirror, out of some.
+// WishesOf returns the given resources whose writes rules mirror: the desired owners.
 func WishesOf(rules proxy.Rules, resources []adapter.Resource) map[adapter.Resource]bool {
 	wishes := map[adapter.Resource]bool{}
 	for _, name := range resources {

@@ -22,7 +22,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
 
-// turned is the resource whose writes change sides in the tests.
+// turned is the resource whose writes the tests hand over.
 const turned = adapter.StockItems
 
 // A gateway is a store, and processes that clients write through.
@@ -84,8 +84,8 @@ func (g *gateway) start(name string, mirrors bool) *gatedProcess {
 	return p
 }
 
-// write begins a write, and says where it goes: "portico", "legacy", or "refused". Unless that
-// is refused, the caller ends it.
+// write begins a write, and returns its destination: "portico", "legacy", or "refused". Unless the
+// write is refused, the caller ends it.
 func (p *gatedProcess) write() (to string, end func()) {
 	rule := proxy.Rule{To: proxy.Legacy}
 	if p.mirrors.Load() {
@@ -142,7 +142,7 @@ func (g *gateway) await(what string, done func() bool) {
 	}
 }
 
-// awaitTurn waits until a turn has ended with the writes on a side.
+// awaitTurn waits until a handover has ended with the writes on a side.
 func (g *gateway) awaitTurn(mirrored bool) {
 	g.Helper()
 	g.await("a turn", func() bool { o := g.owner(); return o.Mirrored == mirrored && !o.Turning && o.Epoch > 0 })
@@ -175,7 +175,7 @@ func (g *gateway) change() outbox.Entry {
 	return due[0]
 }
 
-// mutedOwners are those of a store that does not answer while they are muted.
+// mutedOwners is the owner table of a store that does not answer while it is muted.
 type mutedOwners struct {
 	coordination.OwnerTable
 	muted     atomic.Bool
@@ -190,7 +190,7 @@ func (m *mutedOwners) Announce(ctx context.Context, p outbox.Process, ttl time.D
 	return m.OwnerTable.Announce(ctx, p, ttl)
 }
 
-// TestGate turns the writes of a resource in every way in which that can go wrong. Outside
+// TestGate hands over the writes of a resource in every way in which that can go wrong. Outside
 // nightly runs it is a sample.
 func TestGate(t *testing.T) {
 	sample := testenv.NewSample(t)
@@ -334,7 +334,7 @@ func TestGate(t *testing.T) {
 				a.mirrors.Store(false)
 				b.mirrors.Store(false)
 				end()
-				// The turn that has begun ends, and the next one takes the writes back.
+				// The current handover completes, and the next one takes the writes back.
 				g.await("two turns", func() bool { return a.turned.Load() == 2 && b.turned.Load() == 2 })
 				g.awaitTurn(false)
 				a.goes("legacy")
@@ -377,10 +377,10 @@ func newGateway(t *testing.T, dsn string) *gateway {
 	return &gateway{t, db}
 }
 
-// TestTooManyWait checks that no more than some writes wait for a turn, and that those that give
-// up make room.
+// TestTooManyWait checks that the number of writes that wait for a handover is limited, and that
+// canceled writes make room.
 func TestTooManyWait(t *testing.T) {
-	g := mirror.NewGate(mirror.GateOptions{Drain: time.Hour, Log: slog.New(slog.DiscardHandler)}) // which never learns who has the writes
+	g := mirror.NewGate(mirror.GateOptions{Drain: time.Hour, Log: slog.New(slog.DiscardHandler)}) // which never learns the owner of the writes
 	const most = 256
 	mirrored := proxy.Rule{To: proxy.Portico, Mirror: true}
 	waiting, stop := context.WithCancel(t.Context())

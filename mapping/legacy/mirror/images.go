@@ -12,8 +12,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// imageFields returns the fields of an image that clients can change. A position and an
-// exclude flag cannot be removed from a level.
+// imageFields returns the fields of an image that clients can change. A position and an exclude
+// flag cannot be removed from a scope.
 func imageFields(table *contract.FieldTable) []field {
 	fields := []field{
 		{name: "label", value: scalar, null: asEmptyText, absent: asEmptyText},
@@ -26,11 +26,10 @@ func imageFields(table *contract.FieldTable) []field {
 
 // imageBody adds the fields of an image and returns the method of the request.
 //
-// An image that was removed from a store view, and nothing else, is deleted there. The
-// original then deletes it everywhere unless another level uses it. So if the default scope
-// does not, the image loses its types at the store view instead; it is then also shown there
-// with its present label, position and exclude flag, whatever becomes of those of the default
-// scope.
+// An image that was removed from a store view, and nothing else, is deleted there. The original
+// then deletes it everywhere unless another scope uses it. So if the default scope does not, the
+// image loses its types at the store view instead; it is then also shown there with its present
+// label, position and exclude flag, even if these change later in the default scope.
 func (u *update) imageBody(fields []field) contract.Method {
 	var types []string
 	for _, use := range contract.ImageUses() {
@@ -52,7 +51,7 @@ func (u *update) imageBody(fields []field) contract.Method {
 	return contract.PUT
 }
 
-// imageOf returns the image of the product that a type points to at a level, or 0.
+// imageOf returns the image of the product that a type points to in a scope, or 0.
 func (u *update) imageOf(use string, storeID int64) adapter.Key {
 	for _, level := range []int64{storeID, 0} {
 		for _, l := range u.of.Levels {
@@ -85,8 +84,8 @@ func imageMembers(fields []field, record adapter.Record) ([]codec.Member, error)
 	), nil
 }
 
-// declaredType returns the media type to declare so that the file gets an extension: that of
-// the bytes, if possible.
+// declaredType returns the media type to declare so that the file gets an extension: if possible,
+// the one that fits its bytes.
 func declaredType(mediaType, extension string) string {
 	all := contract.ImageTypes()
 	if slices.ContainsFunc(all, func(t contract.ImageType) bool { return t.MediaType == mediaType && "."+t.Extension == extension }) {

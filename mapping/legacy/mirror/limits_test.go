@@ -8,15 +8,14 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// TestLimitsOfTheInterface checks what the original does with requests that would express what
-// a record has now if the interface had a form for it. The mirror does not send these, or sends
-// them all the same where that is said.
+// TestLimitsOfTheInterface checks how the original handles requests for states that its interface
+// has no form for. The mirror does not send these requests, except where a case notes it.
 func TestLimitsOfTheInterface(t *testing.T) {
 	_, original := openShops(t, contract.Magento())
 	for _, c := range []struct {
 		name, path, body string
 		refused          string // the beginning of the message, "" if the request is accepted
-		place            place  // what is stored then
+		place            place  // the place of the stored value
 		stored           string
 	}{
 		{name: "gender removed", path: "/customers/1", body: `{"gender":null}`, refused: `Invalid value \"\" for gender`},
@@ -57,7 +56,7 @@ func TestLimitsOfTheInterface(t *testing.T) {
 func TestSideEffects(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		writes []string // what clients did before, as method, path and body
+		writes []string // earlier requests of clients, as method, path and body
 		path   string   // of the product
 		key    adapter.Key
 		reset  string // the attribute that the name alone would change

@@ -7,9 +7,9 @@ import (
 	"github.com/portico-commerce/portico/mapping/codec"
 )
 
-// presentValues returns a record of an aggregate with the values of its own at a level:
-// absent ones are inherited. Global values, which have no levels for clients, are those of
-// the default scope at every level.
+// presentValues returns a record of an aggregate with its own values in a scope: absent ones are
+// inherited. Global values, which clients cannot scope, have the default scope's value in every
+// scope.
 func presentValues(of *adapter.Aggregate, resource adapter.Resource, key adapter.Key, storeID int64) (record adapter.Record, found bool) {
 	is := func(r adapter.Record) bool {
 		return r.Schema != nil && r.Schema.Resource == resource && r.Key() == key
@@ -55,18 +55,18 @@ func partOf(of *adapter.Aggregate, resource adapter.Resource) (part adapter.Reco
 // An update collects the body of a request for the present values of a record.
 type update struct {
 	of         *adapter.Aggregate
-	record     adapter.Record // with the values of its own at the level
+	record     adapter.Record // with its own values in the scope
 	storeID    int64
-	attributes []string // that were asked for
+	attributes []string // the requested ones
 
 	members       []codec.Member
-	sent, omitted []string // of those that were asked for
+	sent, omitted []string // of the requested attributes
 }
 
-// asks reports whether an attribute was asked for.
+// asks reports whether an attribute was requested.
 func (u *update) asks(name string) bool { return slices.Contains(u.attributes, name) }
 
-// addFields adds the fields that were asked for.
+// addFields adds the requested fields.
 func (u *update) addFields(fields []field) {
 	for i := range fields {
 		if u.asks(fields[i].name) && !fields[i].createOnly {
@@ -75,7 +75,7 @@ func (u *update) addFields(fields []field) {
 	}
 }
 
-// add adds a field that was asked for, if the interface has a form for its value.
+// add adds a requested field, if the interface has a form for its value.
 func (u *update) add(f *field) {
 	v := u.record.Get(f.name)
 	n, ok := f.node(v)

@@ -23,8 +23,8 @@ func productFields(schema *adapter.Schema, table *contract.FieldTable) ([]field,
 	return slices.DeleteFunc(fields, func(f field) bool { return !isWritable(table, f.name) }), err
 }
 
-// productField returns how a field of a product is written (products 5.2 and 8): null stores
-// null, and false removes the value that the level has of its own.
+// productField returns how a field of a product is written (products 5.2 and 8): null stores null,
+// and false removes the scope's own value.
 //
 // Some states have no form: a required field cannot be removed or emptied; the original does
 // not let an option be removed, only be set to null; and a url_key that is removed becomes
@@ -49,8 +49,8 @@ func productField(rule *contract.Rule) field {
 	return f
 }
 
-// priceList writes a list of prices, without those of single websites: clients can neither
-// read nor write these, and replacing the list leaves them as they are (products 5.6).
+// priceList writes a list of prices, without the prices of single websites: clients can neither
+// read nor write these, and replacing the list leaves them unchanged (products 5.6).
 func priceList(v adapter.Value) (n codec.Node, ok bool) {
 	if v.Kind() != adapter.Records {
 		return n, false
@@ -118,8 +118,7 @@ func (u *update) lacksSpecialFrom() bool {
 	return u.storeID == 0 && u.record.Get("special_from_date").Empty()
 }
 
-// lacksURLKey reports whether saving the product at the level would make a url_key from its
-// name.
+// lacksURLKey reports whether saving the product in the scope would make a url_key from its name.
 func (u *update) lacksURLKey() bool {
 	key := u.record.Get("url_key")
 	if key.Kind() == adapter.Absent {

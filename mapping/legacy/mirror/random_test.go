@@ -17,8 +17,8 @@ import (
 // resetInterval is the number of writes after which both shops hold the demo store again.
 const resetInterval = 40
 
-// TestRandomWrites checks that a shop holds the same as another after it has executed the
-// requests for what clients have written there: what each write names, and nothing else.
+// TestRandomWrites checks that a shop holds the same as another after it has executed the requests
+// for the writes of clients there: the attributes named by each write, and no others.
 func TestRandomWrites(t *testing.T) {
 	duration := time.Second
 	if testenv.Nightly() {
@@ -69,7 +69,7 @@ func TestRandomWrites(t *testing.T) {
 	}
 }
 
-// A mirrored is what a write has changed in a shop, and how it is repeated in another.
+// A mirrored repeats the writes of one shop in another, and compares the two.
 type mirrored struct {
 	requests          *mirror.Requests
 	portico, original *shop
@@ -124,13 +124,13 @@ func (m *mirrored) execute(t *testing.T, request mirror.Request, ok bool, err er
 	}
 }
 
-// repeatUpdate repeats what an update has changed.
+// repeatUpdate repeats the changes of an update.
 func (m *mirrored) repeatUpdate(t *testing.T, w write) {
 	t.Helper()
 	for _, e := range m.entries(t, w) {
 		ok := m.deliver(t, e)
 		switch {
-		case e.root == adapter.Products && e.resource == w.resource && !ok: // what the save alone stores at the level is not repeated
+		case e.root == adapter.Products && e.resource == w.resource && !ok: // values that the save itself stores in the scope are not repeated
 			m.tolerate(func(p place) bool { return p.storeID != 0 || isImageValue(p) })
 		case w.record.Get("removed").Int() == 1: // it may have got its values at the store view
 			m.tolerate(func(p place) bool { return p.storeID == w.storeID && p.key == w.key && isImageValue(p) })
@@ -138,7 +138,7 @@ func (m *mirrored) repeatUpdate(t *testing.T, w write) {
 	}
 }
 
-// An entry says which attributes of a record have changed at a level.
+// An entry holds the changed attributes of a record in one scope.
 type entry struct {
 	root       adapter.Resource
 	rootKey    adapter.Key
@@ -148,8 +148,8 @@ type entry struct {
 	attributes []string
 }
 
-// entries returns what an update has changed: the attributes that the change names, and those
-// in which the record differs from before at the level.
+// entries returns the changes of an update: the attributes named by the change, and all others in
+// which the record differs from before in the scope.
 func (m *mirrored) entries(t *testing.T, w write) []entry {
 	t.Helper()
 	e := entry{root: w.resource, rootKey: w.key, resource: w.resource, key: w.key, storeID: w.storeID}
@@ -214,7 +214,7 @@ func (m *mirrored) isDerived(p place) bool {
 	switch p.attribute {
 	case "updated_at", "created_at", "low_stock_date", "stock_status_changed_auto", "confirmation", "password_hash":
 		return true
-	case "is_decimal_divided": // means nothing for what is not sold in fractions
+	case "is_decimal_divided": // without meaning for items that are not sold in fractions
 		return m.after[place{p.resource, p.key, 0, "is_qty_decimal"}] == `"0"`
 	case "file": // the documented dialect counts images without a name from 2
 		return strings.Contains(m.after[p], "image")
@@ -279,7 +279,7 @@ func TestMergedUpdates(t *testing.T) {
 	}
 }
 
-// merged returns one entry for each record and level, with all attributes.
+// merged returns one entry for each record and scope, with all attributes.
 func merged(all []entry) []entry {
 	var merged []entry
 	for _, e := range all {

@@ -111,8 +111,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestUntranslatable checks the errors for writes that the interface does not have, and for
-// records that lack what the path or the body names.
+// TestUntranslatable checks the errors for writes that the interface does not have, and for records
+// that lack an attribute of the path or the body.
 func TestUntranslatable(t *testing.T) {
 	requests := newRequests(t)
 	for _, c := range []struct {

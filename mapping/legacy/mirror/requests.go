@@ -16,11 +16,11 @@ type Request struct {
 	Path   string // below /api/rest, such as /products/12/store/2
 	// Body is JSON, nil for none. It may hold a password, so it must not be logged.
 	Body []byte
-	// Attributes names those that an update was asked for and that the request has.
+	// Attributes names the requested attributes of an update that the request contains.
 	Attributes []string
-	// Omitted names the attributes that an update was asked for and does not change, because
-	// the interface has no form for their present state. For example, clients can set a
-	// customer's gender but not remove it.
+	// Omitted names the requested attributes that an update does not change, because the interface
+	// has no form for their present state. For example, clients can set a customer's gender but not
+	// remove it.
 	Omitted []string
 }
 
@@ -53,22 +53,22 @@ func NewRequests(schemas *adapter.Schemas, fields *contract.Fields) (*Requests, 
 	}, nil
 }
 
-// Update returns the request that gives a record the values that it has now of some
-// attributes at a level. of is the root record with its parts and levels, as
-// [adapter.Exporter] returns it; resource and key are those of the root or of a part. ok is
-// false if clients cannot write any of the attributes, so that there is nothing to send.
+// Update returns the request that sets some attributes of a record in one scope to their present
+// values. of is the root record with its parts and scopes, as [adapter.Exporter] returns it;
+// resource and key identify the root or a part. ok is false if clients cannot write any of the
+// attributes, so that there is nothing to send.
 //
 // Some attributes belong to another record than the one that shows them: the stock item of a
-// product is a record of [adapter.StockItems], and the images that a product points to are
-// the types of [adapter.ProductImages]. A new password of a customer cannot be told at all: the
-// original takes one only for a new customer.
+// product is a record of [adapter.StockItems], and the images that a product points to are the
+// types of [adapter.ProductImages]. A new password of a customer cannot be sent at all: the
+// original accepts one only for a new customer.
 //
-// The request has more than what was asked for where the interface requires it or would
-// otherwise change other attributes: the quantity of a stock item, the country and the region
-// of an address, and what productBody describes. Still, every request about a product or its
-// parts saves the product at the level: the original sets updated_at, derives the stock
-// status, and stores what the images show at the level. So an attribute of
-// [adapter.ScopeWebsite] should be sent at one store view of the website only.
+// The request has more than the requested attributes where the interface requires it or would
+// otherwise change other attributes: the quantity of a stock item, the country and the region of an
+// address, and the cases described at productBody. Still, every request about a product or its
+// parts saves the product in the scope: the original sets updated_at, derives the stock status, and
+// stores the shown values of the images in the scope. So an attribute of [adapter.ScopeWebsite]
+// should be sent at one store view of the website only.
 //
 // States that the interface has no form for are described at formField, productField,
 // stockFields and imageFields. A value that the original would refuse is sent all the same.
@@ -110,10 +110,10 @@ func (r *Requests) Update(of adapter.Aggregate, resource adapter.Resource, key a
 	return request, err == nil, err
 }
 
-// Create returns the request that creates a record at a level. record is as in
+// Create returns the request that creates a record in a scope. record is as in
 // [adapter.CreateParams], with its write-only attributes. Kinds: Unsupported if clients cannot
-// create such records; Invalid, with Field, if record lacks the key of the record that it
-// belongs to, or an image its bytes.
+// create such records; Invalid, with Field, if record lacks the key of the record that it belongs
+// to, or an image its bytes.
 func (r *Requests) Create(record adapter.Record, storeID int64) (Request, error) {
 	var members []codec.Member
 	var err error
@@ -139,10 +139,10 @@ func (r *Requests) Create(record adapter.Record, storeID int64) (Request, error)
 	return r.request(contract.POST, record, storeID, members)
 }
 
-// Delete returns the request that deletes a record from a level. record has at least its key
-// and those of the records that it belongs to or assigns, such as product_id and website_id.
-// Kinds: Unsupported if clients cannot delete such records; Invalid, with Field, if record
-// lacks a key.
+// Delete returns the request that deletes a record from a scope. record has at least its key and
+// the keys of its parent or of the records that it assigns, such as product_id and website_id.
+// Kinds: Unsupported if clients cannot delete such records; Invalid, with Field, if record lacks a
+// key.
 func (r *Requests) Delete(record adapter.Record, storeID int64) (Request, error) {
 	return r.request(contract.DELETE, record, storeID, nil)
 }

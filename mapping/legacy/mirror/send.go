@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
 
-// A Sender sends requests to the legacy system as an Admin. It is safe for concurrent use.
+// A Sender sends requests to the legacy store as an Admin. It is safe for concurrent use.
 type Sender struct {
 	System *proxy.System
 	Signer *auth.Signer // of an Admin there
@@ -21,10 +21,10 @@ type Sender struct {
 	Timeout time.Duration
 }
 
-// maxAnswer is the longest reply that is read. Those to writes are empty or name faults.
+// maxAnswer is the longest reply that is read. Replies to writes are empty or name faults.
 const maxAnswer = 64 << 10
 
-// send sends a request and returns the complete reply. Errors are those of
+// send sends a request and returns the complete reply. It returns the errors of
 // [proxy.System.Send].
 func (s *Sender) send(ctx context.Context, r Request) (*proxy.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
@@ -43,8 +43,8 @@ func (s *Sender) send(ctx context.Context, r Request) (*proxy.Answer, error) {
 
 const jsonType = "application/json"
 
-// refusal returns the faults in a reply with which the legacy system refuses a request, with
-// its status if the reply names none.
+// refusal returns the faults in a reply with which the legacy store refuses a request, with its
+// status if the reply names none.
 func refusal(answer *proxy.Answer) contract.Faults {
 	var body struct {
 		Messages struct {

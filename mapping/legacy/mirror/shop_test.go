@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m, nil) }
 
-// A shop is the demo store behind a service that records what it writes.
+// A shop is the demo store behind a service that records its writes.
 type shop struct {
 	*memstore.Adapter
 	service        *mapping.Service
@@ -93,8 +93,8 @@ func newRequests(t testing.TB) *mirror.Requests {
 	return r
 }
 
-// openShops returns two shops that hold the same, in the given dialect and in that of the
-// original.
+// openShops returns two shops with equal records, in the given dialect and in the original's
+// dialect.
 func openShops(t testing.TB, d *contract.Dialect) (portico, original *shop) {
 	t.Helper()
 	schemas, fields := tables(t)
@@ -150,7 +150,7 @@ func authenticator(t testing.TB) *auth.Authenticator {
 	return auth.New(db.Credentials(), db.Credentials(), auth.Options{})
 }
 
-// become makes a shop hold what another holds.
+// become copies the contents of another shop.
 func (s *shop) become(t testing.TB, other *shop) {
 	t.Helper()
 	held, err := other.Snapshot()
@@ -219,8 +219,8 @@ func (s *shop) content(t testing.TB) map[place]string {
 	return all
 }
 
-// addValues adds the values of a record at a level. The key at a store view is left out: a
-// level of which all values were removed again holds nothing but its key.
+// addValues adds the values of a record in a scope. It omits the key at a store view: a scope from
+// which all values were removed again holds only its key.
 func addValues(to map[place]string, storeID int64, r adapter.Record) {
 	for i, a := range r.Schema.Attributes {
 		if v := r.Values[i]; v.Kind() != adapter.Absent && (storeID == 0 || a.Name != r.Schema.Key) {
@@ -242,7 +242,7 @@ func format(v adapter.Value) string {
 		all := make([]string, len(v.Records()))
 		for i, r := range v.Records() {
 			for at, a := range r.Schema.Attributes {
-				if a.Name != r.Schema.Key { // each shop chooses those of prices
+				if a.Name != r.Schema.Key { // each shop chooses the keys of prices
 					all[i] += a.Name + "=" + format(r.Values[at]) + " "
 				}
 			}

@@ -35,13 +35,13 @@ func (u *update) stockItemBody(fields []field) {
 	}
 }
 
-// unchangedStock returns the stock_data with which an update of a product leaves its stock
-// item as it is now, without the quantity, which a checkout of the legacy system may change at
-// the same time (products 5.6 and 7.2). needed is false if an update without stock_data does
-// so: it sets three flags, and these are set already.
+// unchangedStock returns the stock_data with which an update of a product leaves its stock item as
+// it is now, without the quantity, which a checkout of the legacy store may change at the same time
+// (products 5.6 and 7.2). needed is false if an update without stock_data does so: it sets three
+// flags, and these are set already.
 //
-// One value may be lost: is_decimal_divided of an item that is not sold in fractions, where
-// it means nothing.
+// One value may be lost: is_decimal_divided of an item that is not sold in fractions, where it has
+// no meaning.
 func unchangedStock(item adapter.Record) (data codec.Node, needed bool) {
 	set := func(name string) bool { return item.Get(name).Int() != 0 }
 	asShop, manages := set("use_config_manage_stock"), set("manage_stock")

@@ -58,7 +58,7 @@ func nested(t testing.TB, r adapter.Resource, attribute string, all ...values) a
 	return adapter.RecordsValue(records)
 }
 
-// A part is a part of an aggregate, or what it or the root has at a store view.
+// A part is a part of an aggregate, or the values of the part or the root at a store view.
 type part struct {
 	storeID  int64
 	resource adapter.Resource
@@ -83,7 +83,7 @@ type updateCase struct {
 	root     values
 	parts    []part
 	levels   []part
-	resource adapter.Resource // that of the root unless set
+	resource adapter.Resource // the root's unless set
 	key      adapter.Key      // 1 unless set
 	storeID  int64
 	asked    string // names of attributes, separated by blanks
@@ -128,9 +128,9 @@ func runUpdates(t *testing.T, root adapter.Resource, cases []updateCase) {
 	}
 }
 
-// changedMembers returns the members of a body, without those that only keep what they name from
-// changing unless they were asked for. A delivery compares just these: of one that is missing, it
-// would take what the request has changed for a change by the old shop.
+// changedMembers returns the members of a body, without unrequested members that only keep their
+// attribute unchanged. A delivery compares just these members: if one were missing, it would
+// attribute the change by the request to the legacy store.
 func changedMembers(t *testing.T, body []byte, asked string) (names []string) {
 	t.Helper()
 	if len(body) == 0 {

@@ -15,9 +15,8 @@
 //
 // # How it is tested
 //
-// Tests compare single exchanges with what is written of them, and check the bounds,
-// folders that cannot be written, two recorders in one folder, and a recorder that
-// continues after another. Package main replays all recorded exchanges through a recorder,
-// searches its files for every personal value of the demo store, reads the files with the
-// suite, and kills the process while it writes.
+// Tests compare single exchanges with their recordings, and check the bounds, folders that cannot
+// be written, two recorders in one folder, and a recorder that continues after another. Package
+// main replays all recorded exchanges through a recorder, searches its files for every personal
+// value of the demo store, reads the files with the suite, and kills the process while it writes.
 package recording

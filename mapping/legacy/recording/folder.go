@@ -23,7 +23,7 @@ const (
 type folder struct {
 	dir      string
 	instance string
-	total    int64 // bytes of all files, including what is still to be written
+	total    int64 // bytes of all files, including pending writes
 
 	name      string   // of the current file
 	parts     [][]byte // exchanges of the current file
@@ -38,7 +38,7 @@ func openFolder(dir, instance string) (*folder, error) {
 	}
 	f := &folder{dir: dir, instance: instance}
 	f.startFile()
-	// Remove what a process left behind that ended while writing.
+	// Remove the files of a process that ended while writing.
 	rest, err := filepath.Glob(filepath.Join(dir, ".exchanges-*-"+instance+"-*.part"))
 	for _, path := range rest {
 		err = errors.Join(err, ignoreMissing(os.Remove(path)))
@@ -49,7 +49,7 @@ func openFolder(dir, instance string) (*folder, error) {
 	return f, err
 }
 
-// startFile starts a new file. Its name sorts after those of earlier files.
+// startFile starts a new file. Its name sorts after the names of earlier files.
 func (f *folder) startFile() {
 	f.name = "exchanges-" + time.Now().UTC().Format("20060102T150405.000000000Z") + "-" + f.instance + "-" + rand.Text()[:6] + ".json"
 	f.parts, f.size, f.unwritten = nil, 0, 0

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Kinds of requests outside the interface, by their paths. Portico serves [OAuth] and
-// [Media]; all others need the legacy system.
+// Kinds of requests outside the interface, by their paths. Portico serves [OAuth] and [Media]; all
+// others need the legacy store.
 const (
 	SOAP       = "soap" // /api/soap, /api/v2_soap, and other paths below /api
 	XMLRPC     = "xmlrpc"
@@ -107,8 +107,8 @@ func outsideRowOf(e *proxy.Exchange) *OutsideRow {
 	return row
 }
 
-// kindOf returns the kind of a path outside the interface. The legacy system has the same
-// paths below /index.php.
+// kindOf returns the kind of a path outside the interface. The legacy store has the same paths
+// below /index.php.
 func kindOf(path string) string {
 	path = strings.TrimPrefix(path, "/index.php")
 	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")

@@ -79,7 +79,7 @@ func TestOutside(t *testing.T) {
 }
 
 // TestOutsideIsBounded: programs that call the storefront under many names hide neither each
-// other's requests nor the names of those that use SOAP.
+// other's requests nor the names of programs that use SOAP.
 func TestOutsideIsBounded(t *testing.T) {
 	var u Usage
 	const n = maxOutsideAgents + 50

@@ -36,8 +36,7 @@ type Options struct {
 	// Instance is part of the file names. It must be unique among running processes.
 	Instance string
 	Mask     *redact.Masker
-	// Bases are base URLs that files replace with a placeholder, in addition to that of
-	// the request.
+	// Bases are base URLs that files replace with a placeholder, in addition to the request's.
 	Bases []string
 	// BasePath is the path of the shop, "" for a shop at the root. Files omit it from
 	// paths.
@@ -50,7 +49,7 @@ type Options struct {
 	Log   *slog.Logger
 }
 
-// Limits bound what a [Recorder] writes.
+// Limits bound the files of a [Recorder].
 type Limits struct {
 	// Sample is the share of exchanges that are selected, 0 to 1. PerSecond limits how
 	// many of them are written per second on average.
@@ -72,7 +71,7 @@ const (
 
 // A Recorder writes a sample of the exchanges to files. It is an [proxy.Watcher].
 type Recorder struct {
-	Options // its Limits are those of the start
+	Options // its Limits are the limits at the start
 	limits  atomic.Pointer[Limits]
 	limit   *rate.Limiter
 	written atomic.Int64 // total size of the files, as of the last write

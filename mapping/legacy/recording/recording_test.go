@@ -22,7 +22,7 @@ import (
 
 func table() *contract.Table { return contract.NewTable(contract.Routes(contract.StandardFields())) }
 
-// exchanged returns an exchange like those of exchange.Tap.
+// exchanged returns an exchange such as exchange.Tap returns.
 func exchanged(method, target string, change func(*proxy.Exchange)) *proxy.Exchange {
 	r := httptest.NewRequest(method, "http://shop.example"+target, nil)
 	a, _ := table().Address(method, r.URL.EscapedPath())
@@ -111,8 +111,8 @@ func files(t *testing.T, dir string) []conversation {
 	return all
 }
 
-// TestHeadersAreMasked puts a name into every header of a request and its reply, in the places in which
-// clients and servers can write what they like.
+// TestHeadersAreMasked puts a name into every header of a request and its reply, in every place
+// that allows free text from clients and servers.
 func TestHeadersAreMasked(t *testing.T) {
 	const name = "AdaByron"
 	values := []string{name, "application/" + name, "application/json;" + name + "=" + name, `"` + name + `"`, "de-" + name, "Basic realm=" + name, "/" + name, "http://shop.example/customer/" + name,
@@ -381,7 +381,7 @@ func TestRecorderLimits(t *testing.T) {
 		}
 	})
 	t.Run("queue", func(t *testing.T) {
-		r := &Recorder{queue: make(chan *proxy.Exchange, 1)} // nobody takes anything out
+		r := &Recorder{queue: make(chan *proxy.Exchange, 1)} // without a consumer
 		c := &counts{n: map[string]int{}}
 		r.Count = c.count
 		r.Observe(nil)
@@ -407,8 +407,8 @@ func blocked(t *testing.T) (dir string, free func()) {
 	}
 }
 
-// TestMissingFolder: nobody waits, errors are logged at intervals, and what has not been
-// written is written later.
+// TestMissingFolder: callers do not wait, errors are logged at intervals, and the unwritten
+// exchanges are written later.
 func TestMissingFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "folder")
 	var log lockedBuffer

@@ -15,8 +15,8 @@ import (
 // report".
 type UsageReport struct {
 	Calls []CallUsage `json:"calls"`
-	// Priorities has the calls that were answered without an error, the most used first.
-	// They are what Portico has to serve first.
+	// Priorities has the calls that were answered without an error, the most used first. Portico
+	// has to serve these first.
 	Priorities []priority `json:"first"`
 	// Unused has the calls of the contract that no consumer has made.
 	Unused []string `json:"unused"`
@@ -32,7 +32,7 @@ type outsideUsage struct {
 	Requests int64     `json:"requests"`
 	Refused  int64     `json:"refused"` // of the requests: status 4xx
 	Failed   int64     `json:"failed"`  // status 5xx, or no reply
-	Legacy   int64     `json:"legacy"`  // answered by the legacy system
+	Legacy   int64     `json:"legacy"`  // answered by the legacy store
 	First    time.Time `json:"first"`
 	Last     time.Time `json:"last"`
 }
@@ -44,7 +44,7 @@ type CallUsage struct {
 	Requests int64            `json:"requests"`
 	Refused  int64            `json:"refused"` // of the requests: status 4xx
 	Failed   int64            `json:"failed"`  // status 5xx, or no reply
-	Legacy   int64            `json:"legacy"`  // answered by the legacy system
+	Legacy   int64            `json:"legacy"`  // answered by the legacy store
 	Formats  map[string]int64 `json:"formats"`
 	Statuses map[int]int64    `json:"statuses"`
 	Agents   map[string]int64 `json:"agents"`
@@ -60,7 +60,7 @@ type priority struct {
 	Requests   int64    `json:"requests"` // those answered without an error
 	Share      float64  `json:"share"`    // of all such requests, 0 to 1
 	Cumulative float64  `json:"sum"`      // sum of the shares up to this call, 0 to 1
-	Legacy     int64    `json:"legacy"`   // answered by the legacy system
+	Legacy     int64    `json:"legacy"`   // answered by the legacy store
 	Consumers  int      `json:"consumers"`
 	Uses       []string `json:"uses"` // of all consumers, the most frequent first
 }
@@ -255,8 +255,8 @@ func Percent(part, whole int64) string {
 	return fmt.Sprintf("%.1f%%", 100*float64(part)/float64(whole))
 }
 
-// abbreviate joins the first names, and says how many more there are. The JSON output has
-// all of them.
+// abbreviate joins the first names, followed by the number of the others. The JSON output has all
+// of them.
 func abbreviate(names []string) string {
 	const maxNames = 4
 	switch {

@@ -25,8 +25,8 @@ type Reply struct {
 	Closes bool // has the header Connection: close
 }
 
-// Send sends one request over its own connection. headers has names and values in turn: those
-// without a value are not sent, and Host replaces that of the URL.
+// Send sends one request over its own connection. headers alternates names and values. A header
+// without a value is not sent, and Host replaces the host of the URL.
 func Send(t testing.TB, method, url, body string, headers ...string) Reply {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -100,8 +100,8 @@ func SignedHeader(method, address, nonce string) string {
 	return "OAuth " + strings.ReplaceAll(parameters.Encode(), "&", ", ")
 }
 
-// A Client calls a server as one caller over persistent connections. Unlike Send it is
-// safe for concurrent use, and returns errors so that the server may die.
+// A Client calls a server as one caller over persistent connections. Unlike Send it is safe for
+// concurrent use, and returns errors, so that tests can kill the server.
 type Client struct {
 	Base, Authorization string // authorization is "" for a Guest
 	HTTP                http.Client
@@ -162,8 +162,8 @@ func (c *Client) Read(t testing.TB, path string, into any) {
 	Parse(t, got.Body, into)
 }
 
-// ProxyTo returns a proxy that forwards requests unchanged to the server at base. It tells nobody that the
-// server does not answer.
+// ProxyTo returns a proxy that forwards requests unchanged to the server at base. It does not log
+// errors of the server.
 func ProxyTo(t testing.TB, base string) *httputil.ReverseProxy {
 	t.Helper()
 	to, err := url.Parse(strings.TrimSuffix(base, "/"))

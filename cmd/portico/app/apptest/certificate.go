@@ -20,7 +20,8 @@ import (
 // A KeyPair is a self-signed certificate for loopback and its key, in PEM.
 type KeyPair struct{ Cert, Key []byte }
 
-// NewKeyPair returns a new pair with the given serial number, which is valid for as many hours.
+// NewKeyPair returns a new pair with the given serial number, which is valid for the given number
+// of hours.
 func NewKeyPair(t testing.TB, serial int64) KeyPair {
 	t.Helper()
 	return NewKeyPairUntil(t, serial, time.Now().Add(time.Duration(serial)*time.Hour))

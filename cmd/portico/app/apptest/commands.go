@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// An Environment runs commands, with variables, as "NAME=value", that it adds to those of the
-// process. Of two with the same name the last one counts. A server takes it as its environment, too.
+// An Environment runs commands, and adds variables, as "NAME=value", to the environment of the
+// process. If two have the same name, the last one counts. A server can be started with it, too.
 type Environment []string
 
 // With returns an environment with more variables.
@@ -34,14 +34,14 @@ func (e Environment) Get(name string) (value string) {
 // An ExitError is the failure of a command.
 type ExitError struct {
 	Code    int
-	Message string // what the command printed about it
+	Message string // the command's output about it
 }
 
 // Error returns the message.
 func (e *ExitError) Error() string { return e.Message }
 
 // ExitCode returns the exit code of a command that ended with err: 0 if err is nil, and -1 if the
-// command did not end by itself.
+// command did not exit normally.
 func ExitCode(err error) int {
 	if err == nil {
 		return 0
@@ -84,7 +84,7 @@ func (e Environment) RunWith(t testing.TB, in io.Reader, timeout time.Duration, 
 	return out.String(), stderr, err
 }
 
-// errorPrefix begins the message of a command that fails, which is the last that it prints.
+// errorPrefix begins the message of a failing command, which is its last output.
 const errorPrefix = programName + ": "
 
 // MustRun runs a command that must succeed, and returns its standard output.
@@ -103,13 +103,13 @@ func Run(t testing.TB, arguments ...string) (stdout, stderr string, err error) {
 	return Environment{}.Run(t, arguments...)
 }
 
-// MustRun is the method of [Environment] in the environment of the process.
+// MustRun is [Environment.MustRun] in the environment of the process.
 func MustRun(t testing.TB, arguments ...string) string {
 	t.Helper()
 	return Environment{}.MustRun(t, arguments...)
 }
 
-// SweepArguments returns the arguments of a sweep that waits for nothing.
+// SweepArguments returns the arguments of a sweep without pauses and rate limit.
 func SweepArguments(legacy, candidate string, more ...string) []string {
 	return append([]string{"--legacy", legacy, "--candidate", candidate, "--sweep", "--rate", "0", "--parallel", "8", "--pause", "0s"}, more...)
 }

@@ -35,7 +35,7 @@ func AwaitTransactions(t testing.TB, engine, dsn string) {
 	}
 }
 
-// LockTable keeps others from changing a table of a database on a server, until unlock is called.
+// LockTable locks a table of a server's database against changes until unlock is called.
 func LockTable(t testing.TB, engine string, db *sql.DB, table string) (unlock func()) {
 	t.Helper()
 	lock, end := "LOCK TABLE "+table+" IN EXCLUSIVE MODE", "ROLLBACK"
@@ -70,7 +70,8 @@ func RoutesFile(t testing.TB, entries ...string) string {
 	return "PORTICO_CONFIG=" + name
 }
 
-// LegacyConsumer has Portico sign as the administrator of the demo shop.
+// LegacyConsumer returns settings with which Portico signs calls as the administrator of the demo
+// shop.
 func LegacyConsumer() []string {
 	of := func(letter string) string { return strings.Repeat(letter, 32) }
 	return []string{"PORTICO_LEGACY_CONSUMER_KEY=" + of("a"), "PORTICO_LEGACY_CONSUMER_SECRET=" + of("b"), "PORTICO_LEGACY_TOKEN=" + of("c"), "PORTICO_LEGACY_TOKEN_SECRET=" + of("d")}

@@ -32,8 +32,8 @@ func StartDemo(t testing.TB, dialect string, environ ...string) *Demo {
 	return StartDemoOn(t, demotest.SQLite(t), dialect, environ...)
 }
 
-// StartDemoOn is StartDemo on a database. A reset restores what a file of SQLite contained, and
-// makes another database hold the demo store.
+// StartDemoOn is StartDemo on a database. A reset restores a SQLite file to its former contents,
+// and fills any other database with the demo store.
 func StartDemoOn(t testing.TB, dsn, dialect string, environ ...string) *Demo {
 	t.Helper()
 	media := t.TempDir()
@@ -57,7 +57,7 @@ func StartDemoOn(t testing.TB, dsn, dialect string, environ ...string) *Demo {
 	return d
 }
 
-// Reset restores the store, and has the server forget the replies and credentials that it has cached.
+// Reset restores the store, and clears the server's caches of replies and credentials.
 func (d *Demo) Reset(ctx context.Context) error {
 	err := d.restore(ctx)
 	if err == nil {
@@ -125,7 +125,7 @@ func PostgresDemo(t testing.TB) (server *sqltest.Server, dsn string) {
 	return server, dsn
 }
 
-// WithoutReplyCache turns the reply cache off, for tests of how replies are made.
+// WithoutReplyCache turns the reply cache off, for tests of replies that are not cached.
 const WithoutReplyCache = "PORTICO_CACHE_MEMORY_BYTES=0"
 
 // DemoDatabases returns, by engine, functions that create a database with the demo store

@@ -81,7 +81,7 @@ func Exchanges(t testing.TB) []contracttests.Exchange {
 	return exchanges
 }
 
-// CredentialsBefore writes a file with those credentials of the demo store that come before a
+// CredentialsBefore writes a file with the credentials of the demo store that come before a
 // caller's, and returns its path.
 func CredentialsBefore(t testing.TB, caller string) (path string) {
 	t.Helper()

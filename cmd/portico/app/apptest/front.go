@@ -14,28 +14,28 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
-// The routes of processes in front of an old shop: clients' reads are answered here, and their
-// writes by the old shop, or here and repeated there.
+// The routes of processes in front of a legacy store. The processes answer reads. The legacy store
+// answers writes, or the processes answer them and repeat them there.
 const (
 	WritesToLegacy = "{resource: all, calls: reads, to: portico}, {resource: all, calls: writes, to: legacy}, {resource: outside, to: legacy}"
 	MirroredWrites = "{resource: all, calls: reads, to: portico}, {resource: all, calls: writes, to: portico, mirror: true}, {resource: outside, to: legacy}"
 )
 
-// A Front is an old shop to which all writes go, and processes of "portico serve" in
-// front of it that follow it and answer the reads.
+// A Front is a legacy store that gets all writes, with processes of "portico serve" in front of it,
+// which follow it and answer the reads.
 type Front struct {
 	*Living
-	Line    *SlowProxy // between the processes and the old database
+	Line    *SlowProxy // between the processes and the legacy store's database
 	Environ []string
 }
 
-// NewFront fills a store from an old shop. routes are those of the processes in front.
+// NewFront fills a store from a legacy store. routes are the routes of the processes in front.
 func NewFront(t testing.TB, routes string) *Front {
 	t.Helper()
 	return FrontOf(t, StartLiving(t, magento1test.Demo, ""), routes)
 }
 
-// FrontOf is NewFront for an old shop that runs.
+// FrontOf is NewFront for a running legacy store.
 func FrontOf(t testing.TB, shop *Living, routes string) *Front {
 	t.Helper()
 	f := &Front{Living: shop}

@@ -14,10 +14,10 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 )
 
-// An Imported is a store that was filled from an old shop by the commands.
+// An Imported is a store that was filled from a legacy store by the commands.
 type Imported struct {
-	DB       *sql.DB     // the database of the old shop
-	From     []string    // the flags that name the old shop
+	DB       *sql.DB     // the database of the legacy store
+	From     []string    // the flags that name the legacy store
 	Config   string      // the file that "import config" has printed
 	Media    string      // the media folder
 	Commands Environment // of the commands: with the store
@@ -31,14 +31,14 @@ func Import(t testing.TB, shop magento1test.Shop, prefix, dsn string) *Imported 
 	return s
 }
 
-// NewImported makes a shop that is still to be imported into the database of a DSN.
+// NewImported creates a legacy store that is yet to be imported into the database of a DSN.
 func NewImported(t testing.TB, shop magento1test.Shop, prefix, dsn string) *Imported {
 	t.Helper()
 	from, old := magento1test.NewShop(t, shop, prefix)
 	return NewImportedAt(t, from, old, prefix, dsn)
 }
 
-// NewImportedAt is New for a shop that exists.
+// NewImportedAt is NewImported for an existing shop.
 func NewImportedAt(t testing.TB, from string, old *sql.DB, prefix, dsn string) *Imported {
 	t.Helper()
 	s := &Imported{
@@ -100,7 +100,7 @@ func (r Report) Counts() map[string]string {
 // Target serves the store in the dialect magento until the end of the test.
 func (s *Imported) Target(t testing.TB) contracttests.Target {
 	t.Helper()
-	// The answers name the server's own address, not the public one of the old shop.
+	// The answers name the server's own address, not the public one of the legacy store.
 	return targetOf(t, Start(t, s.Commands.With("PORTICO_PUBLIC_URL="), "--config", s.Config))
 }
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A LegacyStub stands in for a legacy system: it records requests, and answers all of them
-// with "old".
+// A LegacyStub stands in for a legacy store: it records requests, and answers all of them with
+// "old".
 type LegacyStub struct {
 	*httptest.Server
 	mu    sync.Mutex

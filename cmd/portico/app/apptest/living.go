@@ -13,15 +13,15 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 )
 
-// A Living is an old shop that people work in and that answers its REST interface.
+// A Living is a legacy store with active users, which answers its REST interface.
 type Living struct {
 	*magento1test.LiveShop                      // its administrators and buyers
-	*Imported                                   // its database, and how commands find it
+	*Imported                                   // its database, and the flags that name it
 	Target                 contracttests.Target // its REST interface
 }
 
-// StartLiving runs an old shop until the end of the test: a program that serves the tables of
-// its database, with the credentials that are in them.
+// StartLiving runs a legacy store until the end of the test: a program that serves the tables of
+// its database, with the credentials in them.
 func StartLiving(t testing.TB, content magento1test.Shop, prefix string) *Living {
 	t.Helper()
 	from, old := magento1test.NewShop(t, content, prefix)
@@ -38,7 +38,7 @@ func StartLivingAt(t testing.TB, from string, old *sql.DB, prefix string) *Livin
 	return s
 }
 
-// serve starts the program of the old shop.
+// serve starts the program of the legacy store.
 func (s *Living) serve(t testing.TB, prefix string) *Process {
 	t.Helper()
 	p := StartProgram(t, s.Commands.With(
@@ -50,16 +50,16 @@ func (s *Living) serve(t testing.TB, prefix string) *Process {
 	return p
 }
 
-// ShopsProgram is the name of the program that serves an old shop, and of its adapter.
+// ShopsProgram is the name of the program that serves a legacy store, and of its adapter.
 const ShopsProgram = "oldshop"
 
-// The environment variables that name the old shop to the program.
+// The environment variables that name the legacy store to the program.
 const (
 	dsnVariable    = "OLDSHOP_DSN"
 	prefixVariable = "OLDSHOP_PREFIX"
 )
 
-// OpenShops returns the adapter of the program of an old shop.
+// OpenShops returns the adapter of the program of a legacy store.
 func OpenShops(ctx context.Context, schemas *adapter.Schemas) (adapter.Adapter, error) {
 	dsn := os.Getenv(dsnVariable)
 	db, err := magento1test.Open(dsn)

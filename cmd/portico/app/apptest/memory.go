@@ -14,8 +14,8 @@ import (
 // PeakResident returns the maximum resident memory of the program so far, in bytes.
 func (p *Process) PeakResident(t testing.TB) uint64 { return p.StatusBytes(t, "VmHWM") }
 
-// WaitForPeak is Wait, and returns the maximum resident memory as well, as it was shortly before the
-// end. What the system counts for an ended process includes the process that has started it.
+// WaitForPeak is Wait, and also returns the maximum resident memory shortly before the end. It does
+// not use the count of the system for an ended process, which includes the process that started it.
 func (p *Process) WaitForPeak(t testing.TB) (code int, peak uint64) {
 	t.Helper()
 	for tick := time.NewTicker(5 * time.Millisecond); ; {
@@ -24,7 +24,7 @@ func (p *Process) WaitForPeak(t testing.TB) (code int, peak uint64) {
 			tick.Stop()
 			return p.Wait(t), peak
 		case <-tick.C:
-			// It has none when it has just ended.
+			// The status of a process that has just ended has no such line.
 			if status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid)); err == nil && strings.Contains(string(status), "VmHWM:") {
 				peak = statusBytes(t, string(status), "VmHWM")
 			}

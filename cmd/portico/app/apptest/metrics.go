@@ -40,8 +40,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// Sum adds up the series of a metric that have all labels written name="value", and none
-// of those written !name="value".
+// Sum adds up the series of a metric that have all labels written name="value", and no label
+// written !name="value".
 func (s Scrape) Sum(name string, labels ...string) (total float64) {
 	for series, value := range s {
 		of, rest, _ := strings.Cut(series, "{")

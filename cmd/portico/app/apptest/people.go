@@ -50,15 +50,15 @@ type People struct {
 	mu   sync.Mutex
 	all  []Person
 	made int // persons that were created
-	// status, unless nil or 0, is that of the answer to a creation or a change, which is not
-	// made.
+	// status, if it is not nil and does not return 0, is the status of the answer to a creation or
+	// a change. The backend then refuses the write.
 	status func(Person) int
 }
 
 // NewPeople returns a backend that holds the given customers.
 func NewPeople(all ...Person) *People { return &People{all: all} }
 
-// Persons returns what a backend holds, in the order of creation.
+// Persons returns the persons that a backend holds, in the order of creation.
 func (p *People) Persons() []Person {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,7 +130,7 @@ func StartPeople(t testing.TB) (backend *People, settings []string) {
 	return backend, []string{"PORTICO_ADAPTER=rest", "PORTICO_REST_URL=" + server.URL, "PORTICO_REST_MAPPING=" + mapping}
 }
 
-// Held returns what a backend holds, by legacy id, and fails if it holds one twice.
+// Held returns the persons that a backend holds, by legacy id, and fails if it holds one twice.
 func (p *People) Held(t testing.TB) map[int64]string {
 	t.Helper()
 	p.mu.Lock()
@@ -145,14 +145,14 @@ func (p *People) Held(t testing.TB) map[int64]string {
 	return all
 }
 
-// Answer has a backend answer creations and changes with a status; nil: it makes them.
+// Answer makes a backend answer creations and changes with a status; nil: it carries them out.
 func (p *People) Answer(status func(Person) int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.status = status
 }
 
-// NameCustomer returns a statement that changes the first name of a customer of an old shop.
+// NameCustomer returns a statement that changes the first name of a customer of a legacy store.
 func NameCustomer(id int, name string) string {
 	return fmt.Sprintf("UPDATE customer_entity_varchar SET value = '%s' WHERE entity_id = %d AND attribute_id = (SELECT attribute_id FROM eav_attribute WHERE attribute_code = 'firstname' AND entity_type_id = (SELECT entity_type_id FROM eav_entity_type WHERE entity_type_code = 'customer'))", name, id)
 }

@@ -67,14 +67,14 @@ func Launch(t testing.TB, environ []string, arguments ...string) *Process {
 	return LaunchWith(t, append([]string{FastPasswordHashing}, environ...), arguments...)
 }
 
-// LaunchWith is Launch with no settings in the environment but those of environ.
+// LaunchWith is Launch with only the settings of environ in the environment.
 func LaunchWith(t testing.TB, environ []string, arguments ...string) *Process {
 	t.Helper()
 	return StartProgram(t, environ, Program(t), append([]string{"serve"}, arguments...)...)
 }
 
-// StartProgram starts a program with more environment than that of the process, whose settings it does
-// not get. It is killed at the end of the test if it still runs.
+// StartProgram starts a program with environ added to the environment of the process, without the
+// settings of the process. It is killed at the end of the test if it still runs.
 func StartProgram(t testing.TB, environ []string, path string, arguments ...string) *Process {
 	t.Helper()
 	p := &Process{Stdout: NewOutput(), Stderr: NewOutput(), Temporary: t.TempDir()}
@@ -129,7 +129,7 @@ func (p *Process) Stop(t testing.TB) {
 	}
 }
 
-// An Output collects what a program writes, and lets tests wait for a text.
+// An Output collects the output of a program, and lets tests wait for a text.
 type Output struct {
 	mu    sync.Mutex
 	bytes bytes.Buffer

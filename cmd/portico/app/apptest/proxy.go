@@ -21,7 +21,7 @@ type SlowProxy struct {
 	mended   chan struct{} // closed when the fault ends
 }
 
-// A lineFault is what a proxy does to its connections. The zero value is nothing.
+// A lineFault is a fault that a proxy injects into its connections. The zero value is no fault.
 type lineFault struct {
 	delay time.Duration // of data from the server
 	block bool          // holds data to the server
@@ -68,7 +68,7 @@ func (l *SlowProxy) Stop() {
 	}
 }
 
-// Lead closes all connections, and forwards to another server from now on.
+// Lead closes all connections, and forwards new ones to another server.
 func (l *SlowProxy) Lead(to string) {
 	l.t.Helper()
 	l.Stop()
@@ -156,7 +156,7 @@ func (l *SlowProxy) pass(from, to net.Conn, fromServer bool) {
 	}
 }
 
-// DSNThrough returns the DSN with the server's address replaced by that of the proxy.
+// DSNThrough returns the DSN with the address of the proxy in place of the server's.
 func DSNThrough(dsn, server string, line *SlowProxy) string {
 	return strings.Replace(dsn, server, line.Listen, 1)
 }

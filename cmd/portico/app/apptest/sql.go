@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// ExpireLease lets the lease of a follower expire, as if its time had passed.
+// ExpireLease makes the lease of a follower expire immediately.
 func ExpireLease(t testing.TB, engine, dsn string) {
 	t.Helper()
 	Execute(t, OpenStore(t, engine, dsn), "UPDATE lease SET expires_ms = 0")
 }
 
-// Execute runs statements on the old shop.
+// Execute runs statements on the legacy store.
 func Execute(t testing.TB, old *sql.DB, statements ...string) {
 	t.Helper()
 	for _, s := range statements {
@@ -21,7 +21,7 @@ func Execute(t testing.TB, old *sql.DB, statements ...string) {
 	}
 }
 
-// SelectTexts returns the only column of what a statement selects.
+// SelectTexts returns the only column of the rows that a statement selects.
 func SelectTexts(t testing.TB, db *sql.DB, statement string) (all []string) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), statement)

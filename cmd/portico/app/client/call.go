@@ -218,7 +218,7 @@ func callSigner(p *program.Program, cmd *cobra.Command, cfg *config.Config, f *c
 type printedReply struct {
 	Status int         `json:"status"`
 	Header http.Header `json:"headers"`
-	// Body is the body as text; a body that is none is left out.
+	// Body is the body if it is text, and otherwise empty.
 	Body string `json:"body"`
 }
 

@@ -24,7 +24,7 @@ type keyring struct {
 	close     func() error
 }
 
-// openKeyring opens the credentials of the configured store, or those of the demo store.
+// openKeyring opens the credentials of the configured store or of the demo store.
 func openKeyring(p *program.Program, cmd *cobra.Command, cfg *config.Config, demoStore bool) (*keyring, error) {
 	if demoStore {
 		return newDemoKeyring()
@@ -60,7 +60,7 @@ func newDemoKeyring() (*keyring, error) {
 	return &keyring{Credentials: demoCredentials{grant}, grants: []adapter.Grant{grant}, close: func() error { return nil }}, nil
 }
 
-// demoCredentials are those of the demo store.
+// demoCredentials are the credentials of the demo store.
 type demoCredentials struct{ grant adapter.Grant }
 
 // Consumer returns the consumer of the demo store.

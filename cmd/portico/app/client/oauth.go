@@ -108,7 +108,8 @@ func namesStore(p *program.Program, cmd *cobra.Command) bool {
 	return cmd.Flags().Changed("config") || p.Getenv("PORTICO_CONFIG") != "" || p.Getenv("PORTICO_SQL_DSN") != "" || p.Getenv("PORTICO_SQL_DSN_FILE") != ""
 }
 
-// readRequest returns the request that the argument is, with the headers of --header, or names, or standard input.
+// readRequest returns the request in the argument, with the headers of --header, or in the file
+// that the argument names, or in standard input.
 func readRequest(cmd *cobra.Command, args []string) (string, error) {
 	if len(args) == 1 && args[0] != "-" {
 		if strings.ContainsAny(args[0], " \n") || strings.Contains(args[0], "://") {

@@ -39,8 +39,8 @@ as the health check of a container, whose image has no shell.`,
 	return cmd
 }
 
-// queryReady asks the operators' port of a program on this machine, which listens on the
-// address listens. The error says why the program is not ready.
+// queryReady asks the operators' port of a program on this machine, which listens on the address
+// listens. The error contains the reason why the program is not ready.
 func queryReady(ctx context.Context, listens string) error {
 	base, err := program.LocalURL(listens)
 	if err != nil {

@@ -8,22 +8,24 @@ import (
 	"time"
 )
 
-// Cache is what the page of the cache shows and does.
+// Cache has the functions behind the page of the cache.
 type Cache struct {
-	// Contents says what is cached. product is a product of which to count the replies, 0 for none.
+	// Contents describes the contents of the cache. It also counts the replies about product,
+	// unless that is 0.
 	Contents func(product int64) CacheContents
-	// Purge drops everything that is cached, PurgeTag the replies with a tag, and PurgeProduct what
-	// shows a product, on all replicas. An error means that the others follow later.
+	// Purge removes everything from the cache, PurgeTag the replies with a tag, and PurgeProduct
+	// the replies that show a product, on all replicas. An error means that the other replicas
+	// follow later.
 	Purge        func(context.Context) error
 	PurgeTag     func(ctx context.Context, tag string)
 	PurgeProduct func(ctx context.Context, id int64)
 }
 
-// CacheContents says what is cached.
+// CacheContents describes the contents of the cache.
 type CacheContents struct {
 	Off           bool
 	Entries       int // replies in memory
-	Fresh         int // those that may be returned
+	Fresh         int // replies in memory that have not expired
 	Bytes, Limit  float64
 	TTL, StaleTTL time.Duration
 	Redis         bool
@@ -38,7 +40,7 @@ type TagCount struct {
 
 const cachePath = "/console/cache"
 
-// A cachePage is what the page shows.
+// A cachePage is the data of the page.
 type cachePage struct {
 	CacheContents
 	Product  string // in the form

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// TestCache: the page shows what is cached and how breakers have changed; what it purges is logged.
+// TestCache: the page shows the contents of the cache and the changes of breakers, and each purge
+// is logged.
 func TestCache(t *testing.T) {
 	t.Parallel()
 	var done []string

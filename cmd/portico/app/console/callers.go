@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// Callers is what the page of the callers shows.
+// Callers has the functions that supply the page of the callers.
 type Callers struct {
-	// Load returns who calls what.
+	// Load returns the clients with the calls that they make.
 	Load func(context.Context) (*CallerReport, error)
 	// Refused returns the latest calls whose credentials were refused, the last first.
 	Refused func() []RefusedCall
 }
 
-// A CallerReport says who calls what, from the counts of all processes.
+// A CallerReport lists the clients and their calls, from the counts of all processes.
 type CallerReport struct {
-	// Missing says why there are no counts, and what to do; "" if there are.
+	// Missing is the reason why there are no counts, with the remedy; "" if there are counts.
 	Missing string
 	Callers []Caller
 }
@@ -39,12 +39,12 @@ type CallUsage struct {
 	Usage
 }
 
-// A Usage counts requests. Zero requests: there was none.
+// A Usage counts requests. It may be zero.
 type Usage struct {
 	Requests int64
 	Refused  int64 // of the requests: status 4xx
 	Failed   int64 // status 5xx, or no reply
-	Legacy   int64 // answered by the legacy system
+	Legacy   int64 // answered by the legacy store
 	// Formats and Agents have the names of formats and programs, the most frequent first.
 	Formats, Agents []string
 	First, Last     time.Time
@@ -64,7 +64,7 @@ type RefusedCall struct {
 
 const callersPath = "/console/callers"
 
-// A callersPage is what the page shows: all callers, or one with its calls.
+// A callersPage is the data of the page: all callers, or one with its calls.
 type callersPage struct {
 	Missing string
 	Search  string
@@ -72,7 +72,7 @@ type callersPage struct {
 	Pager   pager
 	One     *Caller
 	Refused []RefusedCall
-	Why     map[string]string // what problems mean
+	Why     map[string]string // meanings by problem
 }
 
 func (v *visit) showCallers() error {
@@ -104,7 +104,7 @@ func (v *visit) showCallers() error {
 // Link returns the address of a caller's page.
 func (c Caller) Link() string { return callersPath + "?" + url.Values{"caller": {c.Key}}.Encode() }
 
-// problemMeanings says what the OAuth problems mean and who has to act.
+// problemMeanings returns explanations of the OAuth problems, with the party that has to act.
 func problemMeanings() map[string]string {
 	return map[string]string{
 		"version_rejected":          "The client names another version of OAuth than 1.0.",

@@ -23,8 +23,8 @@ func manyCallers(n int) *CallerReport {
 	return r
 }
 
-// TestCallers: the page shows who calls, page by page, one caller with its calls, and whose
-// credentials were refused.
+// TestCallers: the site shows all callers page by page, one caller with its calls, and the callers
+// whose credentials were refused.
 func TestCallers(t *testing.T) {
 	t.Parallel()
 	report := manyCallers(5000)

@@ -22,7 +22,7 @@ type chart struct {
 	Top        string // value at the upper edge
 }
 
-// Lines returns the lines of the chart. Where nothing is known, a line is interrupted.
+// Lines returns the lines of the chart. Minutes without a value interrupt it.
 func (c chart) Lines() []string {
 	if c.Points == "" {
 		return nil
@@ -30,8 +30,9 @@ func (c chart) Lines() []string {
 	return strings.Split(c.Points, "|")
 }
 
-// newChart returns a chart of the value that of returns for each minute of the last hour, between
-// two samples. text formats a value; lowest is the least value at the upper edge.
+// newChart returns a chart of the last hour. Its values are the results of calling of with the
+// samples at the two ends of each minute. text formats a value. The upper edge of the chart is at
+// lowest or higher.
 func newChart(title string, samples []sample, of func(from, to sample) (float64, bool), text func(float64) string, lowest float64) chart {
 	values := make([]float64, chartColumns)
 	end := samples[len(samples)-1].at
@@ -78,8 +79,8 @@ func newChart(title string, samples []sample, of func(from, to sample) (float64,
 	return c
 }
 
-// minute returns the samples around the minute that begins at a time. It reports false if nothing
-// is known of it.
+// minute returns the samples around the minute that starts at begin. ok is false if there are no
+// samples for it.
 func minute(samples []sample, begin time.Time) (from, to sample, ok bool) {
 	end := begin.Add(time.Minute)
 	for _, s := range samples {

@@ -1,24 +1,23 @@
-// Package console serves pages for the people who operate Portico: what it does now, how far a
-// migration is, who calls, and what they may change.
+// Package console serves pages for the people who operate Portico: the present state of the
+// process, the progress of a migration, the callers, and forms for changes.
 //
 // # Principles
 //
-//  1. It knows nothing of the program that it shows. [Options] has the functions that give it
-//     data and carry out changes, so that the program depends on it and not the other way round.
+//  1. The console does not depend on the program that it shows. [Options] has the functions that
+//     supply data and carry out changes.
 //  2. Pages are rendered here, with the style sheet and the little script that are embedded. They
 //     work without the script, in a light and a dark color scheme, with a keyboard, and from 360
 //     pixels on.
-//  3. A browser is a way in for others: no page has code or styles of its own, loads anything from
-//     another host, can be framed, or is stored. Every POST needs a token that only a page of this
-//     console knows, whatever its handler does.
-//     Names and values may come from a hostile store, old shop or client: they are escaped, and what
-//     is invisible in them is shown.
-//  4. Everything that is remembered is bounded: sessions, streams, points of charts, entries of
-//     lists.
-//  5. While nobody looks, one goroutine reads the metrics every few seconds, off the path of
-//     requests.
-//  6. Every change leaves a line in the log that begins with "audit". It says what was done from
-//     where, and has no secret.
+//  3. A browser is a way in for attackers: no page has code or styles of its own, loads anything
+//     from another host, can be framed, or is stored. Every POST needs a CSRF token, which only a
+//     page of this console knows, whatever its handler does. Names and values may come from a
+//     hostile store, legacy store or client: they are escaped, and invisible characters in them are
+//     made visible.
+//  4. Everything in memory is bounded: sessions, streams, points of charts, entries of lists.
+//  5. While no browser shows a page, one goroutine reads the metrics every few seconds, off the
+//     path of requests.
+//  6. Every change leaves a line in the log that begins with "audit". It contains the change and
+//     the address from which it was made, and no secret.
 //
 // # How it is tested
 //
@@ -49,16 +48,16 @@ import (
 	"github.com/portico-commerce/portico/mapping/limits"
 )
 
-// Options are what a [Console] shows and does. Functions may be called concurrently. Errors that
-// people can act upon are [Refusal]s; other errors are logged.
+// Options are the data and functions of a [Console]. Functions may be called concurrently. Errors
+// that people can act upon are [Refusal]s; other errors are logged.
 type Options struct {
-	// Token is what people log in with; "" opens the pages to everybody who reaches them.
+	// Token is the secret for logging in; "" opens the pages to everybody who can reach the port.
 	Token string
 	// Closed opens no page if there is no Token.
 	Closed bool
 	// Scheme returns the scheme with which a browser has reached the outermost server.
 	Scheme func(*http.Request) string
-	// Version, Dialect and Adapter name the program; Demo says that its store is temporary.
+	// Version, Dialect and Adapter name the program; Demo means that its store is temporary.
 	Version, Dialect, Adapter string
 	Demo                      bool
 	Log                       *slog.Logger
@@ -66,7 +65,7 @@ type Options struct {
 
 	// Gatherer has the metrics of the process.
 	Gatherer prometheus.Gatherer
-	// Ready reports whether the process can answer calls, and says what it reports to a load
+	// Ready reports whether the process can answer calls, and returns its answer to a load
 	// balancer.
 	Ready func(context.Context) (ready bool, answer string)
 	// Changed returns the settings in force that differ from their defaults, secrets masked.
@@ -82,12 +81,12 @@ type Options struct {
 	Try         Try
 	// SharedCounts, unless nil, adds up attempts to log in over processes.
 	SharedCounts limits.SharedRates
-	// Reference returns the contents of two pages: the calls of the interface, and where its
-	// dialects differ. Both must be safe as they are.
+	// Reference returns the contents of two pages: the calls of the interface, and the differences
+	// between its dialects. Both must be safe HTML.
 	Reference func() (calls, dialects template.HTML, err error)
 }
 
-// A Refusal is an error for the person at the browser: it says what was wrong and what to do.
+// A Refusal is an error for the user at the browser: it names the problem and the remedy.
 type Refusal string
 
 // Error returns the text.
@@ -109,7 +108,7 @@ type Console struct {
 	sampling sync.WaitGroup
 }
 
-// Attempts to log in that one network may make: some at once, and then one in so many seconds.
+// The limit of attempts to log in from one network: a burst, and then one per interval in seconds.
 const (
 	loginBurst    = 5
 	loginInterval = 5 * time.Second
@@ -159,8 +158,8 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mux.ServeHTTP(w, r)
 }
 
-// setHeaders sets the headers that restrict what a browser does with a page. The policy for
-// referrers is same-origin, as with a stricter one browsers do not say where a form came from.
+// setHeaders sets the headers that restrict the behavior of browsers on a page. The policy for
+// referrers is same-origin, because with a stricter one browsers do not send the origin of a form.
 func setHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
 	h.Set("X-Frame-Options", "DENY")
@@ -280,7 +279,7 @@ func (v *visit) report(err error) {
 	}
 }
 
-// logError logs the beginning of an error, which may quote what a form had.
+// logError logs the beginning of an error. The error may quote the contents of a form.
 func (v *visit) logError(err error) {
 	const most = 1 << 10
 	text := err.Error()
@@ -290,9 +289,9 @@ func (v *visit) logError(err error) {
 	v.Log.ErrorContext(v.r.Context(), "console", "path", v.r.URL.Path, "error", text)
 }
 
-// fail shows a page with what went wrong.
+// fail shows a page with an error.
 func (v *visit) fail(status int, text string) {
-	_ = v.show(status, "fault", "That did not work", text) // the page has nothing that can fail
+	_ = v.show(status, "fault", "That did not work", text) // rendering this page cannot fail
 }
 
 // show renders a page.
@@ -314,7 +313,8 @@ func (v *visit) show(status int, name, title string, content any) error {
 	return nil
 }
 
-// redirect sends the browser to another page of the console, which shows the notice of a key.
+// redirect sends the browser to another page of the console, which shows the notice with the key
+// notice.
 func (v *visit) redirect(path, notice string) error {
 	if notice != "" {
 		separator := "?"
@@ -327,8 +327,8 @@ func (v *visit) redirect(path, notice string) error {
 	return nil
 }
 
-// notices returns what pages say after a change. The address of a page has only the key, so that a
-// link cannot make a page say anything else.
+// notices returns the notices that pages show after a change, by key. The address of a page has
+// only the key, so that a link cannot make a page say anything else.
 func notices() map[string]string {
 	return map[string]string{
 		"logged-out":       "You are logged out.",

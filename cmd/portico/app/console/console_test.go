@@ -70,7 +70,7 @@ func (b *lockedBuffer) String() string {
 	return b.text.String()
 }
 
-// newSite serves a console with options that change those of an empty program.
+// newSite serves a console for an empty program. change changes its options.
 func newSite(t testing.TB, change func(*Options)) *site {
 	t.Helper()
 	s := &site{t: t, clock: &clock{now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}, log: &lockedBuffer{}}
@@ -118,7 +118,7 @@ func newBrowser(t testing.TB) *http.Client {
 	return &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// A reply is what the browser gets.
+// A reply is a reply to the browser, with its body.
 type reply struct {
 	*http.Response
 	text string
@@ -147,7 +147,7 @@ func (s *site) get(path string) reply {
 	return s.do(r)
 }
 
-// post sends a form as it is.
+// post sends a form unchanged.
 func (s *site) post(path string, form url.Values) reply {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url+path, strings.NewReader(form.Encode()))
@@ -190,8 +190,8 @@ func withToken(o *Options) { o.Token = testToken }
 // pathOf returns an address for a route.
 func pathOf(r route) string { return strings.TrimSuffix(r.path, "{$}") }
 
-// TestEveryChangeNeedsItsToken: every registered POST is refused without the token of its form, with
-// a wrong one, and with that of another browser. A form that is added later is covered.
+// TestEveryChangeNeedsItsToken: every registered POST is refused without the token of its form,
+// with a wrong one, and with the token of another browser. A form that is added later is covered.
 func TestEveryChangeNeedsItsToken(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, withToken)
@@ -240,7 +240,8 @@ func cookieOf(s *site) string {
 	return ""
 }
 
-// TestEveryPageNeedsLogIn: without a session no page and no change is served, but the log-in.
+// TestEveryPageNeedsLogIn: without a session only the log-in is served, and no other page or
+// change.
 func TestEveryPageNeedsLogIn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, withToken)
@@ -270,8 +271,8 @@ func TestEveryPageNeedsLogIn(t *testing.T) {
 	}
 }
 
-// TestHeaders: every answer restricts what a browser may do with it, and no page has what the policy
-// forbids.
+// TestHeaders: every answer has the headers that restrict browsers, and no page contains elements
+// that the policy forbids.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
@@ -314,7 +315,8 @@ func templateWalk(use func(name, text string)) error {
 	return nil
 }
 
-// TestFirstPage: the first page and what it loads have at most 100 KB, and come from this host.
+// TestFirstPage: the first page and its assets have at most 100 KB in total, and come from this
+// host.
 func TestFirstPage(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
@@ -367,7 +369,7 @@ func TestLogIn(t *testing.T) {
 	}
 }
 
-// TestSecureCookie: behind TLS the cookie is sent over TLS alone.
+// TestSecureCookie: behind TLS the cookie is sent over TLS only.
 func TestSecureCookie(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(o *Options) { o.Token, o.Scheme = testToken, func(*http.Request) string { return "https" } })
@@ -406,7 +408,8 @@ func TestLogInIsThrottled(t *testing.T) {
 	s.logIn()
 }
 
-// TestSessionsEnd: a session ends when nobody uses it, after its time, and when there are too many.
+// TestSessionsEnd: a session ends when it is idle, after its maximum time, and when there are too
+// many sessions.
 func TestSessionsEnd(t *testing.T) {
 	t.Parallel()
 	clock := &clock{now: time.Unix(1000, 0)}

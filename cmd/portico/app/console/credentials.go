@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Credentials lists and changes who may call. Errors of kinds other than Unavailable and Internal
+// Credentials lists and changes credentials. Errors of kinds other than Unavailable and Internal
 // are Refusals.
 type Credentials struct {
 	// Consumers, Keys and Admins list everything, without secrets.
@@ -19,18 +19,18 @@ type Credentials struct {
 	// BearerOff says that the process accepts no API keys.
 	BearerOff bool
 
-	// The functions that add return the secrets, which nobody can read again.
+	// The functions that add credentials return the secrets, which cannot be read again.
 	AddConsumer func(ctx context.Context, name, callback string) (adapter.Consumer, error)
 	AddToken    func(ctx context.Context, consumerKey string, adminID, customerID int64) (adapter.Token, error)
-	// AddKey creates a key for a customer, or for administrators if customerID is 0. It belongs
-	// to the administrator of username, unless that is empty.
+	// AddKey creates a key for a customer, or for administrators if customerID is 0. It belongs to
+	// the administrator username, unless that is empty.
 	AddKey   func(ctx context.Context, name, username string, customerID int64) (added adapter.APIKey, text string, err error)
 	AddAdmin func(ctx context.Context, username, password string) (id int64, err error)
 
 	RemoveConsumer func(ctx context.Context, key string) (tokens int64, err error)
 	RevokeToken    func(ctx context.Context, token string) error
 	RevokeKey      func(ctx context.Context, id int64) error
-	// The functions that disable and enable return the id of the administrator.
+	// DisableAdmin and EnableAdmin return the id of the administrator.
 	DisableAdmin func(ctx context.Context, username string) (id int64, err error)
 	EnableAdmin  func(ctx context.Context, username string) (id int64, err error)
 }
@@ -44,7 +44,7 @@ type Admin struct {
 
 const credentialsPath = "/console/credentials"
 
-// A credentialsPage is what the page shows: one of three lists.
+// A credentialsPage is the data of the page: one of three lists.
 type credentialsPage struct {
 	List, Search string // consumers, keys or admins
 	For          string // key of the consumer that gets a token

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// manyGrants returns so many consumers with a token each, the first of them with many.
+// manyGrants returns the given number of consumers with one token each, except the first, which has
+// many.
 func manyGrants(n int) (grants []adapter.Grant) {
 	for i := range n {
 		g := adapter.Grant{Consumer: adapter.Consumer{Name: fmt.Sprintf("Program <%d>", i), Key: fmt.Sprintf("%032d", i)}}
@@ -59,8 +60,8 @@ func TestCredentialLists(t *testing.T) {
 	}
 }
 
-// TestCredentialForms: a form that lacks something says what, and a refusal is shown as it is; both
-// change nothing.
+// TestCredentialForms: an incomplete form names the missing field, and a refusal is shown
+// unchanged; neither changes anything.
 func TestCredentialForms(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(o *Options) {

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Differences is what the page of differences shows.
+// Differences has the functions that supply the page of differences.
 type Differences struct {
-	// Load returns what shadow reads of this process and the last sweep have found.
+	// Load returns the differences that shadow reads of this process and the last sweep have found.
 	Load func(context.Context) (*DifferenceReport, error)
-	// Ignored returns the fields whose differences do not count, as shadow.ignore has them.
+	// Ignored returns the fields whose differences are ignored, from shadow.ignore.
 	Ignored func() []string
 }
 
@@ -23,8 +23,8 @@ type Differences struct {
 type DifferenceReport struct {
 	Fields  []FieldDifference
 	Samples []Difference
-	// ShadowSince is when the shadow reads began to count, Swept when the last sweep ended; zero:
-	// there is none.
+	// ShadowSince is the time from which shadow reads are counted, Swept the end of the last sweep;
+	// zero: there is none.
 	ShadowSince, Swept time.Time
 }
 
@@ -48,7 +48,7 @@ type Difference struct {
 
 const differencesPath = "/console/differences"
 
-// A differencesPage is what the page shows: the fields, or the samples of some.
+// A differencesPage is the data of the page: the fields, or the samples of some.
 type differencesPage struct {
 	ShadowSince, Swept time.Time
 	Filter             differenceFilter
@@ -62,7 +62,7 @@ type differencesPage struct {
 // A differenceFilter selects differences; an empty part selects all.
 type differenceFilter struct{ View, Source, Call, Field, Consumer string }
 
-// ignoreLines are the lines that let differences of a field count no more.
+// ignoreLines are the lines that make differences of a field ignored.
 type ignoreLines struct {
 	Field         string
 	Shadow, Sweep []string
@@ -139,11 +139,12 @@ func (f differenceFilter) IgnoreLink(d FieldDifference) string {
 	return differencesPath + "?" + url.Values{"ignore": {d.Field}, "call": {f.Call}, "field": {f.Field}, "source": {f.Source}}.Encode() + "#ignore"
 }
 
-// plainName matches the names of fields, which stand for themselves in settings and in a shell. What a
-// store has noted of a sweep may have others.
+// plainName matches the names of fields that need no quotes in settings and in a shell. The stored
+// result of a sweep may contain other names.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
-// newIgnoreLines returns the lines that ignore a field besides those that are ignored already.
+// newIgnoreLines returns the lines that ignore a field, in addition to the fields that are already
+// ignored.
 func newIgnoreLines(field string, ignored []string) *ignoreLines {
 	all := slices.Clone(ignored)
 	if !slices.Contains(all, field) {
@@ -160,7 +161,7 @@ func newIgnoreLines(field string, ignored []string) *ignoreLines {
 	}
 }
 
-// choices returns names in order, without the empty one, as many as a page shows.
+// choices returns the names in order, without the empty one, up to the number that a page shows.
 func choices(names map[string]bool) []string {
 	var all []string
 	for name := range names {

@@ -103,7 +103,8 @@ func BenchmarkDifferences(b *testing.B) {
 	}
 }
 
-// TestIgnoreLines: what a shell or a file takes for more than a name is in no line to copy.
+// TestIgnoreLines: no line to copy contains a name that a shell or a file would not read as a plain
+// name.
 func TestIgnoreLines(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

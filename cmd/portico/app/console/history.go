@@ -42,11 +42,11 @@ type history struct {
 
 	mu      sync.Mutex
 	samples []sample // the oldest first
-	latest  sample   // for those who look, at most latestAge old
+	latest  sample   // for pages, at most latestAge old
 }
 
-// latestAge is the age up to which people see the same sample, so that many of them cost no more
-// than one.
+// latestAge is the age up to which pages share a sample, so that many browsers cost no more than
+// one.
 const latestAge = time.Second
 
 func newHistory(gatherer prometheus.Gatherer, now func() time.Time) *history {
@@ -67,7 +67,7 @@ func (h *history) run(done <-chan struct{}) {
 	}
 }
 
-// take takes a sample. What cannot be gathered is missing from it.
+// take takes a sample. It lacks metrics that cannot be gathered.
 func (h *history) take() {
 	families, _ := h.gatherer.Gather()
 	s := newSample(h.now(), families)
@@ -90,7 +90,7 @@ func (h *history) all() []sample {
 	return append(slices.Clone(h.samples), h.latest)
 }
 
-// newSample returns what the pages show of the metrics of a process.
+// newSample returns the values that the pages show, from the metrics of a process.
 func newSample(at time.Time, families []*dto.MetricFamily) sample {
 	s := sample{at: at, shadow: map[string]compared{}}
 	lookups := map[string]float64{}
@@ -165,7 +165,8 @@ func labelOf(m *dto.Metric, name string) string {
 	return ""
 }
 
-// since returns the last sample that was taken at least so long before the last one, or the first.
+// since returns the latest sample that is at least the given time older than the last one, or the
+// first sample.
 func since(samples []sample, ago time.Duration) sample {
 	last := samples[len(samples)-1].at
 	for i := len(samples) - 1; i >= 0; i-- {
@@ -185,8 +186,8 @@ func rate(from, to sample, of func(*sample) float64) float64 {
 	return max(0, of(&to)-of(&from)) / seconds
 }
 
-// ratio returns the increase of one counter as a share of that of another. It reports false if the
-// other one has not increased.
+// ratio returns the increase of part as a share of the increase of whole. ok is false if whole has
+// not increased.
 func ratio(from, to sample, part, whole func(*sample) float64) (share float64, ok bool) {
 	all := whole(&to) - whole(&from)
 	if all <= 0 {
@@ -195,8 +196,8 @@ func ratio(from, to sample, part, whole func(*sample) float64) (share float64, o
 	return max(0, part(&to)-part(&from)) / all, true
 }
 
-// quantile returns the time, in seconds, that a share of the requests between two samples took at
-// most. Within a bucket it is interpolated. It reports false if there was no request.
+// quantile returns the quantile share of the durations, in seconds, of the requests between two
+// samples. Within a bucket it interpolates. ok is false if there was no request.
 func quantile(from, to sample, share float64) (seconds float64, ok bool) {
 	before := map[float64]float64{}
 	for _, b := range from.durations {

@@ -20,7 +20,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
 
-// hostileTexts are names and values as a hostile store, an old shop or a client may have them.
+// hostileTexts are names and values as a hostile store, a legacy store or a client may have them.
 func hostileTexts() map[string]string {
 	return map[string]string{
 		"element":             `<script>window.pwned=1</script>`,
@@ -174,8 +174,8 @@ func hostilePages(s *site, text string) map[string]string {
 	return pages
 }
 
-// skeletonOf returns the elements of a page with the names of their attributes, and what is wrong with
-// it.
+// skeletonOf returns the elements of a page with the names of their attributes, and the faults of
+// the page.
 func skeletonOf(t *testing.T, page string) (skeleton []string, wrong []string) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(page))
@@ -209,9 +209,9 @@ func skeletonOf(t *testing.T, page string) (skeleton []string, wrong []string) {
 	return skeleton, wrong
 }
 
-// TestHostileNames: whatever names and values are like, pages have the elements and attributes that they
-// have with harmless ones, lead nowhere else, show nothing invisible, and have no endless text. Each
-// line of the log is one.
+// TestHostileNames: with hostile names and values, pages have the same elements, attributes and
+// links as with harmless ones, no invisible characters, and only texts of bounded length. Each
+// entry of the log is one line.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	harmless := map[string][]string{} // by page, the skeletons that it may have
@@ -279,8 +279,8 @@ func firstEvent(s *site) string {
 	return event.String()
 }
 
-// TestHostileNameComesBack: a form sends back the name that a page could not show, and the audit says
-// whose administrator it was, not what the form says.
+// TestHostileNameComesBack: a form sends back the name that a page could not show, and the audit
+// log names the administrator by id, not by the name in the form.
 func TestHostileNameComesBack(t *testing.T) {
 	t.Parallel()
 	for what, username := range map[string]string{

@@ -12,8 +12,9 @@ import (
 	"github.com/portico-commerce/portico/config/testenv/chromium"
 )
 
-// TestHostileNamesInBrowser: a browser shows the pages of a console whose names and values are hostile,
-// on a phone: nothing of them runs or is loaded, and no page is wider than the screen.
+// TestHostileNamesInBrowser: a browser shows the pages of a console whose names and values are
+// hostile, on a phone: no script in them runs, no address in them is loaded, and no page is wider
+// than the screen.
 func TestHostileNamesInBrowser(t *testing.T) {
 	testenv.OnlyNightly(t, "browsers")
 	t.Parallel()
@@ -54,7 +55,7 @@ func TestHostileNamesInBrowser(t *testing.T) {
 		}
 	}
 	for _, said := range b.Said {
-		if !strings.Contains(said, "422") { // of what is no product, or no caller
+		if !strings.Contains(said, "422") { // for an invalid product or caller
 			t.Errorf("the browser says %q", said)
 		}
 	}

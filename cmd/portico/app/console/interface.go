@@ -16,7 +16,7 @@ func (v *visit) showInterface() error {
 	return v.show(http.StatusOK, "interface", "Interface", calls)
 }
 
-// showDialects shows where the dialects of the interface differ.
+// showDialects shows the differences between the dialects of the interface.
 func (v *visit) showDialects() error {
 	_, dialects, err := v.Reference()
 	if err != nil {

@@ -10,25 +10,25 @@ import (
 	"time"
 )
 
-// Migration is what the page of the migration shows.
+// Migration has the functions that supply the page of the migration.
 type Migration struct {
-	// Plan returns how far each resource has moved, as this process knows it.
+	// Plan returns the migration state of each resource, as this process sees it.
 	Plan func(context.Context) (*plan.Plan, error)
-	// Routes returns the lines of configuration that the routes in force have.
+	// Routes returns the routes in force as lines of configuration.
 	Routes func() []string
-	// Preview says what other lines would change.
+	// Preview returns the changes that other lines would make.
 	Preview func(ctx context.Context, lines string) (*Preview, error)
 	// ResourceOf is the resource of each call.
 	ResourceOf map[string]string
 }
 
-// A Preview is what a change of routes would do. With faults there is nothing else.
+// A Preview is the effect of a change of routes. If there are faults, the plans are nil.
 type Preview struct {
-	Faults        []string // why the lines would be refused
+	Faults        []string // reasons for which the lines would be refused
 	Before, After *plan.Plan
 }
 
-// A migrationPage is what the page shows.
+// A migrationPage is the data of the page.
 type migrationPage struct {
 	Plan    *plan.Plan
 	Rows    []resourceRow
@@ -65,7 +65,7 @@ func (v *visit) showMigration() error {
 	return v.renderMigration(strings.Join(v.Migration.Routes(), "\n"), nil)
 }
 
-// previewRoutes shows what other routes would change. It changes nothing.
+// previewRoutes shows the effect of other routes. It changes nothing.
 func (v *visit) previewRoutes() error {
 	lines := strings.ReplaceAll(v.r.PostForm.Get("lines"), "\r\n", "\n")
 	preview, err := v.Migration.Preview(v.r.Context(), lines)
@@ -94,8 +94,8 @@ func (v *visit) renderMigration(lines string, preview *previewPage) error {
 	return v.show(http.StatusOK, "migration", "Migration", p)
 }
 
-// trendOf returns how the share of different answers of a resource has developed, and the number of
-// differences in the last hour.
+// trendOf returns a chart of the share of different answers of a resource, and the number of
+// differences, in the last hour.
 func (c *Console) trendOf(resource string, samples []sample) (chart, int64) {
 	sum := func(s *sample, of func(compared) float64) (total float64) {
 		for call, n := range s.shadow {
@@ -140,7 +140,7 @@ func newPreviewPage(p *Preview) *previewPage {
 // stateText returns a state for people: reads_moved is "reads moved".
 func stateText(s plan.State) string { return strings.ReplaceAll(string(s), "_", " ") }
 
-// differText says how many of all answers differ.
+// differText formats the number of different answers out of all.
 func differText(different, all int64) string {
 	if different == 0 {
 		return countText(all) + " same"
@@ -148,7 +148,7 @@ func differText(different, all int64) string {
 	return fmt.Sprintf("%s of %s differ", countText(different), countText(all))
 }
 
-// outboxText says what of the writes of a resource the legacy system still has to be told.
+// outboxText counts the writes of a resource that have not yet been repeated at the legacy store.
 func outboxText(m *plan.Mirror) string {
 	var parts []string
 	for _, part := range []struct {

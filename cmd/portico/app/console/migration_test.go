@@ -67,7 +67,8 @@ func TestMigration(t *testing.T) {
 	}
 }
 
-// TestPreview: other lines are shown with what they would change, or why they would be refused.
+// TestPreview: other lines are shown with their effect, or with the reasons for which they would be
+// refused.
 func TestPreview(t *testing.T) {
 	t.Parallel()
 	var asked string

@@ -23,7 +23,7 @@ type BreakerChange struct {
 	To   string
 }
 
-// An overview is what the first page shows.
+// An overview is the data of the first page.
 type overview struct {
 	Version, Dialect, Adapter string
 	Demo                      bool
@@ -44,7 +44,7 @@ type live struct {
 // A figure is a number with its name.
 type figure struct{ Label, Value string }
 
-// ReadyTimeout limits how long a page waits for the check of the upstream.
+// readyTimeout limits the time that a page waits for the check of the upstream.
 const readyTimeout = 2 * time.Second
 
 func (v *visit) showOverview() error {
@@ -62,7 +62,7 @@ func lookupsOf(s *sample) float64  { return s.lookups }
 // recent is the time over which the figures are averages.
 const recent = time.Minute
 
-// live returns what the overview shows of this moment.
+// live returns the current values of the overview.
 func (c *Console) live(ctx context.Context) live {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()

@@ -118,7 +118,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestLatestSample: those who look within a second see the same figures, and gather them once.
+// TestLatestSample: pages that are requested within a second show the same figures, which are
+// gathered once.
 func TestLatestSample(t *testing.T) {
 	t.Parallel()
 	clock, gathered := &clock{now: time.Unix(0, 0)}, 0
@@ -148,7 +149,8 @@ func BenchmarkOverview(b *testing.B) {
 	benchmarkPage(b, s.console, "/")
 }
 
-// TestCharts: a chart begins where something is known, is interrupted where nothing is, and fits.
+// TestCharts: a chart begins at the first known value, is interrupted at unknown ones, and fits
+// into its area.
 func TestCharts(t *testing.T) {
 	t.Parallel()
 	at := func(minute int, requests, failed float64) sample {
@@ -178,8 +180,8 @@ func TestCharts(t *testing.T) {
 	}
 }
 
-// TestEvents: a stream brings the figures at once, ends with the session and with the console, and
-// their number is bounded.
+// TestEvents: a stream sends the figures immediately and ends with the session and with the
+// console, and the number of streams is bounded.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, withToken)

@@ -22,7 +22,7 @@ var (
 	assetFiles embed.FS
 )
 
-// A frame is what every page has.
+// A frame is the data that every page has in common.
 type frame struct {
 	Title, Path, CSRF string
 	LoggedIn, Demo    bool
@@ -45,7 +45,7 @@ type page struct{ all *template.Template }
 
 func (p *page) render(w io.Writer, f *frame) error { return p.all.ExecuteTemplate(w, "frame.html", f) }
 
-// fragment renders a part of the page alone.
+// fragment renders only a part of the page.
 func (p *page) fragment(w io.Writer, name string, data any) error {
 	return p.all.ExecuteTemplate(w, name, data)
 }
@@ -81,7 +81,7 @@ func loadPages(asset func(name string) string) (map[string]*page, error) {
 	return pages, nil
 }
 
-// A bound is a value of a page together with the token that its forms need.
+// A bound is a value of a page together with the CSRF token that its forms need.
 type bound struct {
 	CSRF  string
 	Value any
@@ -149,7 +149,7 @@ func durationText(d time.Duration) string {
 	return text
 }
 
-// namesText joins the first names, and says how many more there are.
+// namesText joins the first names, and adds the number of the others.
 func namesText(names []string) string {
 	const most = 4
 	if len(names) <= most {

@@ -19,7 +19,7 @@ import (
 // Limits of sessions.
 const (
 	maxSessions = 64
-	// idleTime ends a session that nobody uses, sessionTime any session.
+	// idleTime ends an idle session, sessionTime any session.
 	idleTime    = 30 * time.Minute
 	sessionTime = 12 * time.Hour
 )
@@ -30,8 +30,7 @@ type session struct {
 	begun, used time.Time
 }
 
-// sessions are those that are open, by the hash of the cookie. They are lost when the process
-// ends.
+// sessions holds the open sessions by the hash of the cookie. They are lost when the process ends.
 type sessions struct {
 	now func() time.Time
 
@@ -43,8 +42,8 @@ func newSessions(now func() time.Time) *sessions {
 	return &sessions{now: now, open: map[[sha256.Size]byte]*session{}}
 }
 
-// begin opens a session and returns the value of its cookie. If there are too many, the one that
-// has not been used for the longest time ends.
+// begin opens a session and returns the value of its cookie. If there are too many, it ends the
+// least recently used one.
 func (s *sessions) begin() (value string, begun *session) {
 	value = rand.Text()
 	s.mu.Lock()
@@ -60,7 +59,7 @@ func (s *sessions) begin() (value string, begun *session) {
 		delete(s.open, oldest)
 	}
 	key := sha256.Sum256([]byte(value))
-	// The name is a part of the hash, which leads nobody to the value.
+	// The name is a part of the hash, from which the value cannot be found.
 	begun = &session{name: base64.RawURLEncoding.EncodeToString(key[:6]), begun: s.now(), used: s.now()}
 	s.open[key] = begun
 	return value, begun
@@ -113,7 +112,7 @@ func (v *visit) cookieName() string {
 // cookieLength is the length of the values that rand.Text returns.
 const cookieLength = 26
 
-// cookieValue returns the value of the cookie, or "" if it is not one of this console.
+// cookieValue returns the value of the cookie, or "" if it is not a cookie of this console.
 func (v *visit) cookieValue() string {
 	cookie, err := v.r.Cookie(v.cookieName())
 	if err != nil || len(cookie.Value) != cookieLength || strings.Trim(cookie.Value, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") != "" {
@@ -130,14 +129,14 @@ func (v *visit) setCookie(value string) {
 }
 
 // csrfToken returns the token for the forms of a browser with a cookie. It needs no session, so
-// that the form to log in has one, too.
+// that the log-in form has a token, too.
 func (c *Console) csrfToken(cookie string) string {
 	mac := hmac.New(sha256.New, c.csrfKey)
 	mac.Write([]byte(cookie))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// validCSRF reports whether token is that of cookie.
+// validCSRF reports whether token is the CSRF token of cookie.
 func (c *Console) validCSRF(cookie, token string) bool {
 	return hmac.Equal([]byte(token), []byte(c.csrfToken(cookie)))
 }
@@ -155,13 +154,14 @@ func (v *visit) askToLogIn() {
 	http.Redirect(v.w, v.r, path, http.StatusSeeOther)
 }
 
-// A loginForm is what the page to log in shows.
+// A loginForm is the data of the log-in page.
 type loginForm struct {
 	Next  string // page to go to
 	Fault string
 }
 
-// nextPage returns the page to which a log-in leads: one of the console.
+// nextPage returns the page of the console to show after a log-in: next if it is one, and otherwise
+// the first page.
 func nextPage(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(next, "/console/") || strings.HasPrefix(u.Path, loginPath) || strings.ContainsAny(next, "\\\r\n") {
@@ -178,8 +178,8 @@ func (v *visit) showLogin() error {
 	return v.show(http.StatusOK, "login", "Log in", loginForm{Next: nextPage(v.r.FormValue("next"))})
 }
 
-// logIn opens a session if the token is right. The browser gets another cookie, so that nobody who
-// knew the former one has the session.
+// logIn opens a session if the token is right. The browser gets a new cookie, so that the former
+// one, which others may know, does not give access to the session.
 func (v *visit) logIn() error {
 	if v.Token == "" {
 		return v.redirect("/", "")

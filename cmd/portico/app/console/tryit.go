@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Try is what the page to try calls does. The callers to choose from are those of
+// Try has the calls and functions of the page to try calls. The callers to choose from come from
 // [Credentials.Consumers].
 type Try struct {
 	Calls []TryCall
-	// Impersonate lets people call as any known caller, and not as a Guest alone.
+	// Impersonate allows calls as any known caller, and not only as a Guest.
 	Impersonate bool
 	// Base returns the base URL under which clients reach the contract.
 	Base func() string
@@ -57,7 +57,7 @@ const (
 	guestCaller   = "guest"
 )
 
-// A tryPage is what the page shows.
+// A tryPage is the data of the page.
 type tryPage struct {
 	Calls               []TryCall
 	Call                TryCall
@@ -93,7 +93,7 @@ func (v *visit) showTry() error {
 	return v.show(http.StatusOK, "try", "Try it", p)
 }
 
-// newTryPage returns the page for a call, with the callers of which the name or key contains a text.
+// newTryPage returns the page for a call, with the callers whose name or key contains search.
 func (v *visit) newTryPage(call, search string) (*tryPage, error) {
 	p := &tryPage{
 		Calls: v.Try.Calls, Values: map[string]string{}, Accepts: []string{"application/json", "text/xml", "*/*"}, Search: search,

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestTry: a call is sent as it was chosen; calls as somebody else need permission and are logged.
+// TestTry: a call is sent as chosen; calls on behalf of a consumer need permission and are logged.
 func TestTry(t *testing.T) {
 	t.Parallel()
 	grants := []adapter.Grant{{Consumer: adapter.Consumer{Name: "ERP", Key: "consumerkey"}, Tokens: []adapter.Token{
@@ -75,7 +75,7 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// TestQuote: a shell takes a quoted text as it is.
+// TestQuote: a shell reads a quoted text unchanged.
 func TestQuote(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "a b", `it's $HOME "x" \`, "`id`;\n&"} {

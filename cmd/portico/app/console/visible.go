@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxShown is the number of bytes of a text that a page shows, apart from what <pre> and <textarea>
-// have: names of a store have no limit of their own.
+// maxShown is the maximum number of bytes of a text that a page shows outside <pre> and <textarea>:
+// names in a store may be of any length.
 const maxShown = 2 << 10
 
-// visible returns a page as the templates have rendered it, with names and values that other people
-// chose made harmless for the eye: what is invisible, such as the characters that turn the direction of
-// a line, shows as U+FFFD, and long texts are cut. The values of attributes stay, with references in
-// place of these characters, because forms send them back. Package html/template escapes < and > in
-// texts and values, so that they only come from templates.
+// visible returns a page as the templates have rendered it, with names and values from outside made
+// harmless to look at: invisible characters, such as those that reverse the direction of a line,
+// become U+FFFD, and long texts are cut. The values of attributes stay, with references in place of
+// these characters, because forms send them back. Package html/template escapes < and > in texts
+// and values, so that they only come from templates.
 func visible(page []byte) []byte {
 	out := bytes.NewBuffer(make([]byte, 0, len(page)+len(page)/16))
 	whole := false // within an element whose text is not cut
@@ -62,7 +62,8 @@ func writeVisible(out *bytes.Buffer, text []byte, replacement func(rune) string)
 	}
 }
 
-// cutText returns at most so many bytes of a text, without a part of a character or of a reference.
+// cutText cuts a text to the given number of bytes, without leaving a part of a character or of a
+// reference.
 func cutText(text []byte, most int) []byte {
 	for most > 0 && !utf8.RuneStart(text[most]) {
 		most--
@@ -74,7 +75,7 @@ func cutText(text []byte, most int) []byte {
 	return text[:most]
 }
 
-// isInvisible reports whether a character changes what others look like, or looks like nothing.
+// isInvisible reports whether a character changes the look of others, or has no look itself.
 func isInvisible(r rune) bool {
 	const zeroWidthNonJoiner, zeroWidthJoiner = '\u200c', '\u200d' // parts of words, and of emoji
 	switch r {

@@ -13,8 +13,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/auth"
 )
 
-// The functions of this file are the changes of credentials that commands and the console make.
-// Their errors say what was wrong and what to do, unless they are of the kinds Unavailable and
+// The functions of this file make the changes of credentials for the commands and the console.
+// Their errors name the problem and its remedy, except errors of the kinds Unavailable and
 // Internal.
 
 // AddConsumer registers a client program. Its key and secret are random if they are empty.
@@ -63,8 +63,8 @@ func AddToken(ctx context.Context, db *sqlstore.DB, consumerKey string, token ad
 	return added, nil
 }
 
-// AddKey creates an API key. One for administrators belongs to that of username, unless that is
-// empty. text is the key itself.
+// AddKey creates an API key. A key for administrators belongs to the administrator username, unless
+// username is empty. text is the key itself.
 func AddKey(ctx context.Context, db *sqlstore.DB, key adapter.APIKey, username string) (added adapter.APIKey, text string, err error) {
 	if key.Kind == adapter.CustomerKey && key.CustomerID <= 0 {
 		return key, "", errors.New("the id to act for must be positive")

@@ -119,7 +119,7 @@ func addTokenCommand(p *program.Program) *cobra.Command {
 	return cmd
 }
 
-// actsFor describes the user for whom calls with t act.
+// actsFor describes the user on whose behalf calls with t act.
 func actsFor(t printedToken) string {
 	switch {
 	case t.AdminID != 0:
@@ -154,8 +154,8 @@ func Subcommand(p *program.Program, use, short string, args cobra.PositionalArgs
 	return cmd
 }
 
-// explainRefusal returns an error that explains why the store refused a new consumer,
-// token or key. conflict is the message for one that exists already.
+// explainRefusal returns an error that explains why the store refused a new consumer, token or key.
+// conflict is the message for an object that already exists.
 func explainRefusal(err error, conflict string) error {
 	var refusal *adapter.Error
 	if !errors.As(err, &refusal) {

@@ -66,9 +66,9 @@ func requireOneTarget(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// explainNotFound replaces a NotFound error by one that names what is missing, and the
-// subcommand list of "portico credentials" that lists what exists. It returns other errors
-// unchanged.
+// explainNotFound replaces a NotFound error by one that names the kind of the missing object, and
+// the subcommand list of "portico credentials" that lists the existing objects. It returns other
+// errors unchanged.
 func explainNotFound(err error, what, list string) error {
 	if adapter.KindOf(err) == adapter.NotFound {
 		return fmt.Errorf("there is no such %s: see \"portico credentials %s\"", what, list)

@@ -40,8 +40,8 @@ func (e *examination) checkBackend(ctx context.Context) []Finding {
 	return findings
 }
 
-// askBackend asks a backend whether it answers, and for a record that does not exist, which it
-// does with the credentials.
+// askBackend pings a backend, and then asks it for a record that does not exist. The second request
+// uses the credentials.
 func askBackend(ctx context.Context, name string, backend replica.Backend) Finding {
 	if err := backend.Ping(ctx); err != nil {
 		return failed("", "does not answer: "+errorText(err), "See that the backend runs, and that the URL in the section "+name+" is that of its API.")
@@ -82,7 +82,7 @@ func (e *examination) checkRESTCertificate(ctx context.Context) []Finding {
 	return certificateOf(ctx, "backend certificate", section["url"], with)
 }
 
-// noMappings is the ID map of a backend that is only asked whether it answers.
+// noMappings is the empty ID map of a backend that is only checked.
 type noMappings struct{ idmap.Map }
 
 // MappingsByKey returns no mappings.

@@ -99,8 +99,8 @@ func writeReportOf(cmd *cobra.Command, r *Report, asJSON bool) error {
 	return encoder.Encode(r)
 }
 
-// examine runs all checks of "portico doctor". If the configuration cannot be read, that is
-// all it says.
+// examine runs all checks of "portico doctor". If the configuration cannot be read, it reports only
+// that.
 func examine(p *program.Program, cmd *cobra.Command, replicas int) *Report {
 	cfg, err := p.LoadConfig(cmd)
 	if err != nil {
@@ -116,9 +116,9 @@ func examine(p *program.Program, cmd *cobra.Command, replicas int) *Report {
 type examination struct {
 	program *program.Program
 	cfg     *config.Config
-	file    string // of the configuration; "" if there is none
+	file    string // of the configuration; "": no file
 	root    fs.FS  // of this machine
-	// replicas is how many processes share the database.
+	// replicas is the number of processes that share the database.
 	replicas int
 }
 
@@ -151,7 +151,8 @@ func (e *examination) checks() []Check {
 	}
 }
 
-// log returns the log of the parts that are checked: the findings say everything.
+// log returns the log of the parts that are checked. It discards everything, because the findings
+// suffice.
 func (e *examination) log() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // The outcomes of checks as findings. An empty check is the name of the check that runs.

@@ -23,7 +23,7 @@ func settingFaults(err error) []Finding {
 	return findings
 }
 
-// checkSettings says where the settings come from, which are valid if it is called.
+// checkSettings reports the sources of the settings. It is called only if they are valid.
 func (e *examination) checkSettings(context.Context) []Finding {
 	rows := e.cfg.Rows()
 	from := "no file"
@@ -33,15 +33,14 @@ func (e *examination) checkSettings(context.Context) []Finding {
 	return one(passed("", fmt.Sprintf("valid, from %s; %d differ from their defaults", from, len(config.Changed(rows)))))
 }
 
-// checkSecretFiles checks that nobody but their owner and group may read the files that hold
-// secrets.
+// checkSecretFiles checks that only their owner and group may read the files that hold secrets.
 func (e *examination) checkSecretFiles(context.Context) []Finding {
 	var findings []Finding
 	var files []string
 	for _, name := range e.secretFiles() {
 		info, err := os.Stat(name)
 		if err != nil {
-			continue // what needs the file says so
+			continue // the check that needs the file reports it
 		}
 		files = append(files, name)
 		if mode := info.Mode().Perm(); mode&0o004 != 0 {
@@ -82,8 +81,8 @@ func (e *examination) secretFiles() []string {
 	return files
 }
 
-// The widest public networks that are plausible as those of proxies, such as those of a
-// content delivery network, by the length of the prefix.
+// The widest public networks that are plausible for proxies, such as the networks of a content
+// delivery network, by the length of the prefix.
 const (
 	widestPublic4 = 12
 	widestPublic6 = 28

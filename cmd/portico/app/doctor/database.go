@@ -24,7 +24,7 @@ import (
 // errNoDatabase means that the file of the database has not been created yet.
 var errNoDatabase = errors.New("the database does not exist yet")
 
-// openDatabase opens the database as it is.
+// openDatabase opens the database without changing it.
 func (e *examination) openDatabase(ctx context.Context) (*sqlstore.DB, error) {
 	options, err := program.StoreOptions(e.cfg, e.log())
 	if err != nil {
@@ -48,7 +48,7 @@ func (e *examination) openDatabase(ctx context.Context) (*sqlstore.DB, error) {
 // migrates reports whether Portico creates and updates its tables.
 func migrates(cfg *config.Config) bool { return cfg.Sections[program.SQLSection]["migrate"] == "auto" }
 
-// checkDatabase checks the database and its server, then what is stored.
+// checkDatabase checks the database and its server, then its contents.
 func (e *examination) checkDatabase(ctx context.Context) []Finding {
 	const advice = "Set sql.dsn to the database to use, and see that its server runs and lets this user in."
 	db, err := e.openDatabase(ctx)
@@ -115,8 +115,8 @@ func (e *examination) connectionsFinding(i *sqlstore.Inspection) Finding {
 	return passed(check, fmt.Sprintf("%s; the server accepts %d", found, i.Capacity))
 }
 
-// missingDatabase is the finding about a database of SQLite that does not exist yet. Its path may
-// be the DSN of a server with a mistake in it, and a password.
+// missingDatabase is the finding about a database of SQLite that does not exist yet. The finding
+// does not contain the path: it may be a mistyped DSN of a server, with a password.
 func (e *examination) missingDatabase() Finding {
 	dsn := e.cfg.Sections[program.SQLSection]["dsn"]
 	location := engine.Location(dsn)
@@ -185,11 +185,11 @@ func rightsFinding(i *sqlstore.Inspection, migrates bool) Finding {
 	return passed(check, "the user may write and change tables")
 }
 
-// clockWarning is the difference between two clocks from which on something is wrong with one.
+// clockWarning is the difference between two clocks from which one of them counts as wrong.
 const clockWarning = 30 * time.Second
 
-// clockFinding is the finding about another clock than this machine's, which is known within
-// unsure.
+// clockFinding is the finding about the clock of another machine. Its difference is known with an
+// error of at most unsure.
 func clockFinding(check string, ahead, unsure time.Duration) Finding {
 	const advice = "Let NTP set both clocks (timedatectl and chronyc tracking say whether it does). Signed calls are refused if the clock of the sender is too far ahead."
 	tolerance := fmt.Sprintf("timestamps of signed calls may be %s ahead", auth.TimestampAhead)
@@ -208,17 +208,17 @@ func clockFinding(check string, ahead, unsure time.Duration) Finding {
 	return passed(check, "as this machine's; "+tolerance)
 }
 
-// checkImages says whether the images belong to another database.
+// checkImages checks that the images do not belong to another database.
 func checkImages(ctx context.Context, db *sqlstore.DB) ([]Finding, error) {
-	owner, ok := errors.AsType[*media.OwnerError](db.CheckMedia(ctx)) // other errors are those of the bucket
+	owner, ok := errors.AsType[*media.OwnerError](db.CheckMedia(ctx)) // other errors come from the bucket
 	if !ok {
 		return nil, nil
 	}
 	return one(failed("", owner.Error(), "Give each database a folder or a bucket of its own.")), nil
 }
 
-// checkRecords says whether the store is empty, and whether this process may have the writes of
-// clients.
+// checkRecords checks that this process may accept the writes of clients, and that the store is not
+// empty.
 func (e *examination) checkRecords(ctx context.Context, db *sqlstore.DB) ([]Finding, error) {
 	if _, err := db.WriteOwners().All(ctx); err != nil {
 		return nil, err
@@ -236,7 +236,7 @@ func (e *examination) checkRecords(ctx context.Context, db *sqlstore.DB) ([]Find
 	return one(passed("", "the store has records")), err
 }
 
-// checkKey checks that the secret key is set, and that it decrypts what is stored.
+// checkKey checks that the secret key is set, and that it decrypts the stored secrets.
 func (e *examination) checkKey(ctx context.Context, db *sqlstore.DB) ([]Finding, error) {
 	if _, err := db.Credentials().List(ctx); err != nil {
 		return nil, err
@@ -309,8 +309,8 @@ func adminOwners(ctx context.Context, db *sqlstore.DB) (map[int64]int, error) {
 	return owners, nil
 }
 
-// checkDemoCredentials checks that the credentials of the demo store, which everybody knows, do
-// not open this one.
+// checkDemoCredentials checks that the credentials of the demo store, which are public, are not
+// valid in this store.
 func (e *examination) checkDemoCredentials(ctx context.Context, db *sqlstore.DB) ([]Finding, error) {
 	data, err := dataset.Load()
 	if err != nil {

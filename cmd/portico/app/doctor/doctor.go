@@ -1,16 +1,17 @@
-// Package doctor runs checks of what a program needs around it, and prints what each has found
-// together with what to do about it.
+// Package doctor checks the environment of a program, and prints the finding of each check together
+// with its remedy.
 //
 // # Principles
 //
-//  1. A check changes nothing: whoever runs it must be able to run it at any time.
-//  2. Checks run at the same time, each with a deadline. One that does not end is a fault, and
-//     holds up no other.
-//  3. Findings are reported in the order of the checks, whichever ends first.
-//  4. A finding that is not good says what to do.
+//  1. A check changes nothing, so that an operator can run it at any time.
+//  2. Checks run at the same time, each with a deadline. A check that does not end is a fault, and
+//     does not delay the others.
+//  3. Findings are reported in the order of the checks, whatever the order in which they end.
+//  4. A finding that is not good contains a remedy.
 //
 // An examination is one run of "portico doctor"; its methods are the checks, in one file for each
-// group. [Run], which runs checks and collects their findings, knows nothing of what is checked.
+// group. [Run], which runs checks and collects their findings, does not depend on the contents of
+// the checks.
 //
 // # How it is tested
 //
@@ -25,7 +26,7 @@ import (
 	"unicode"
 )
 
-// A Level says how bad a finding is.
+// A Level is the severity of a finding.
 type Level string
 
 const (
@@ -33,7 +34,7 @@ const (
 	OK Level = "ok"
 	// Warning works, but not well, or not for long.
 	Warning Level = "warning"
-	// Fault keeps the program, or a part of it, from working.
+	// Fault means that the program, or a part of it, does not work.
 	Fault Level = "fault"
 	// NotUsed is about something that is not configured.
 	NotUsed Level = "not_used"
@@ -41,19 +42,19 @@ const (
 	NotChecked Level = "not_checked"
 )
 
-// A Finding is what a check has found.
+// A Finding is a result of a check.
 type Finding struct {
 	Group string `json:"group"` // of the check
 	Check string `json:"check"`
 	Level Level  `json:"level"`
 	Found string `json:"found"`
-	// Advice says what to do; "" if there is nothing to do.
+	// Advice is the remedy; "" if none is needed.
 	Advice string `json:"advice,omitempty"`
 }
 
 // A Check examines one thing.
 type Check struct {
-	// Group is the heading under which the findings are printed, and Name what is checked.
+	// Group is the heading under which the findings are printed, and Name the subject of the check.
 	// Both are short and in lower case.
 	Group, Name string
 	// Run returns the findings, at least one. Group is set by the caller, and an empty Check
@@ -61,7 +62,7 @@ type Check struct {
 	Run func(context.Context) []Finding
 }
 
-// A Report is what all checks have found.
+// A Report holds the findings of all checks.
 type Report struct {
 	// Level is the worst of all findings: OK, Warning or Fault.
 	Level    Level     `json:"level"`
@@ -70,7 +71,7 @@ type Report struct {
 	Findings []Finding `json:"findings"`
 }
 
-// grace is how long after its deadline a check may still say what it was waiting for.
+// grace is the time after its deadline in which a check may still report the cause of the delay.
 const grace = 500 * time.Millisecond
 
 // Run runs all checks at the same time and returns their findings in the order of checks. A
@@ -94,7 +95,7 @@ func Run(ctx context.Context, checks []Check, timeout time.Duration) *Report {
 	return report
 }
 
-// await returns the findings of a check, or one that says that it has not ended.
+// await returns the findings of a check, or a finding that it has not ended.
 func await(ctx context.Context, given <-chan []Finding, timeout time.Duration) []Finding {
 	select {
 	case findings := <-given:
@@ -133,7 +134,7 @@ func (r *Report) add(c Check, f Finding) {
 const maxText = 600
 
 // oneLine returns text in one line of bounded length, without characters that could disturb a
-// terminal: errors may repeat what another program has sent.
+// terminal: errors may quote data from another program.
 func oneLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

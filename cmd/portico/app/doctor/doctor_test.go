@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/doctor"
 )
 
-// finds returns a check that has found something at once.
+// finds returns a check that returns a finding immediately.
 func finds(group, name string, findings ...doctor.Finding) doctor.Check {
 	return doctor.Check{Group: group, Name: name, Run: func(context.Context) []doctor.Finding { return findings }}
 }
@@ -22,7 +22,7 @@ func TestReport(t *testing.T) {
 	second := make(chan struct{})
 	checks := []doctor.Check{
 		{Group: "database", Name: "server", Run: func(context.Context) []doctor.Finding {
-			<-second // the order of the findings is that of the checks
+			<-second // findings are in the order of the checks
 			return []doctor.Finding{{Level: doctor.OK, Found: "SQLite 3"}, {Check: "rights", Level: doctor.Fault, Found: "none", Advice: "Grant them."}}
 		}},
 		{Group: "redis", Name: "redis", Run: func(context.Context) []doctor.Finding {

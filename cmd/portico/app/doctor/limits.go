@@ -12,8 +12,8 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 )
 
-// checkLimits finds users who have all rights here and fewer in the old shop, such as those whom an
-// earlier version has imported.
+// checkLimits finds users who have all rights here and fewer in the legacy store, such as users
+// that an earlier version has imported.
 func (e *examination) checkLimits(ctx context.Context) []Finding {
 	f := e.cfg.Follow
 	if f.DSN == "" {
@@ -38,7 +38,7 @@ func (e *examination) checkLimits(ctx context.Context) []Finding {
 	return findings
 }
 
-// limitFindings compares the rights of users here with those in the old shop.
+// limitFindings compares the rights of users here with their rights in the legacy store.
 func limitFindings(ctx context.Context, db *sqlstore.DB, legacy *magento1.Database) (findings []Finding, err error) {
 	widened, err := importer.ReadWidened(ctx, db)
 	if err != nil {
@@ -84,8 +84,9 @@ func enabledAdmins(ctx context.Context, db *sqlstore.DB) (map[string]bool, error
 	return enabled, err
 }
 
-// customerLimits is the finding about tokens of customers that allow more than the old shop does;
-// none if there are no such tokens, or they were accepted.
+// customerLimits returns the finding about tokens of customers that have more rights here than in
+// the legacy store. It returns no finding if there are no such tokens, or an operator has accepted
+// them.
 func customerLimits(ctx context.Context, db *sqlstore.DB, legacy *magento1.Database, widened importer.Widened) ([]Finding, error) {
 	limits, err := legacy.CustomerLimits(ctx)
 	if err != nil || limits == "" || widened.Customers {

@@ -15,7 +15,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 )
 
-// The least space, in bytes, that the folder of images should have, and must have.
+// The free space of the folder of images, in bytes, below which there is a warning or a fault.
 const (
 	littleSpace = 1 << 30
 	noSpace     = 64 << 20
@@ -44,8 +44,9 @@ func (e *examination) checkMedia(ctx context.Context) []Finding {
 	return one(found)
 }
 
-// mediaName returns the name of the folder of the images. That of a database whose DSN lacks the
-// prefix of its server may have a password in it.
+// mediaName returns the name of the folder of the images. It returns a description in place of a
+// name that is derived from sql.dsn: if the DSN lacks the prefix of its server, that name may
+// contain a password.
 func (e *examination) mediaName() string {
 	section := e.cfg.Sections[program.SQLSection]
 	if section["media_dir"] == "" && engine.Location(section["dsn"]) == "sqlite" {
@@ -107,7 +108,8 @@ func sizeText(bytes uint64) string {
 	return fmt.Sprintf("%d bytes", bytes)
 }
 
-// checkOpenFiles checks that the process may open as many files as it may have connections.
+// checkOpenFiles checks that the process may open enough files for its maximum number of
+// connections.
 func (e *examination) checkOpenFiles(context.Context) []Finding {
 	limit, known := program.OpenFilesLimit()
 	if !known {
@@ -120,10 +122,11 @@ func (e *examination) checkOpenFiles(context.Context) []Finding {
 	return one(passed("", fmt.Sprintf("%d are allowed, and at most about %d are needed", limit, need)))
 }
 
-// Memory, in percent of the limit, from which on the settings are bold.
+// boldPercent is the share of the memory limit, in percent, from which the settings cause a
+// warning.
 const boldPercent = 80
 
-// checkMemory compares what the settings let Portico take with what there is.
+// checkMemory compares the memory that the settings allow Portico with the available memory.
 func (e *examination) checkMemory(context.Context) []Finding {
 	limit, of := memoryLimit(e.root)
 	if limit == 0 {

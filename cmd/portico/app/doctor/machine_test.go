@@ -11,7 +11,7 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-// TestIsPublic tells networks of proxies from those of everybody.
+// TestIsPublic distinguishes networks of proxies from wide public networks.
 func TestIsPublic(t *testing.T) {
 	for network, want := range map[string]bool{
 		"10.0.0.0/8": false, "192.168.0.0/16": false, "127.0.0.1/32": false, "100.64.0.0/10": false, "fc00::/7": false, "::1/128": false, "203.0.113.7/32": false, "104.16.0.0/13": false, "2a06:98c0::/29": false,
@@ -70,7 +70,7 @@ func TestClockFinding(t *testing.T) {
 	}
 }
 
-// TestDatabaseFindings judges inspections of databases that no test has at hand.
+// TestDatabaseFindings checks the findings for databases that are not available to tests.
 func TestDatabaseFindings(t *testing.T) {
 	none, writes, changes := &sqlstore.Inspection{}, &sqlstore.Inspection{MissingWrites: []string{"INSERT"}}, &sqlstore.Inspection{MissingChanges: []string{"CREATE"}}
 	pending := &sqlstore.Inspection{MissingChanges: []string{"CREATE"}, Pending: []int64{1, 2}}

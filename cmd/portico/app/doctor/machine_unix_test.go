@@ -10,7 +10,7 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-// TestSpace compares the free space of a folder with what it should have.
+// TestSpace compares the free space of a folder with the two limits.
 func TestSpace(t *testing.T) {
 	folder := t.TempDir()
 	if _, known := freeSpace(folder); !known {

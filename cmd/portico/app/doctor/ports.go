@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// checkContractPort checks that Portico can listen for clients, or does so already.
+// checkContractPort checks that Portico can listen for clients, or is already listening.
 func (e *examination) checkContractPort(ctx context.Context) []Finding {
 	return one(e.checkPort(ctx, e.cfg.Listen, "listen"))
 }
 
-// checkOpsPort is checkContractPort for the operators' port, and says who can reach it. A valid
-// configuration has a token unless it is on loopback.
+// checkOpsPort is checkContractPort for the operators' port. Its finding also states whether the
+// port needs a token. A valid configuration has a token unless it is on loopback.
 func (e *examination) checkOpsPort(ctx context.Context) []Finding {
 	found := e.checkPort(ctx, e.cfg.OpsListen, "ops.listen")
 	if found.Level == OK {
@@ -84,7 +84,7 @@ func (e *examination) checkCertificate(context.Context) []Finding {
 	return one(found)
 }
 
-// certificateFinding says for how long a certificate is valid.
+// certificateFinding is the finding about the validity period of a certificate.
 func certificateFinding(leaf *x509.Certificate, now time.Time) Finding {
 	const renew = "Renew it: clients refuse a certificate that is not valid."
 	left := int(leaf.NotAfter.Sub(now).Hours() / 24)

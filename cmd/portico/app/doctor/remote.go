@@ -29,7 +29,7 @@ import (
 // the metrics show.
 const redisTimeout = 5 * time.Second
 
-// checkRedis checks that Redis answers, what it does when it is full, and its clock.
+// checkRedis checks that Redis answers, its eviction policy, and its clock.
 func (e *examination) checkRedis(ctx context.Context) []Finding {
 	address := e.cfg.Cache.RedisURL
 	if address == "" {
@@ -71,14 +71,14 @@ func redisFindings(ctx context.Context, client redis.UniversalClient, location s
 	return append(findings, passed(check, "at most "+memory["maxmemory_human"]+", policy "+policy))
 }
 
-// probePath is the call that the old shop is asked, with a reply of bounded length.
+// probePath is the call that is sent to the legacy store, with a reply of bounded length.
 const (
 	probePath     = contract.Base + "/products?limit=1"
 	maxProbeReply = 1 << 20
 )
 
-// checkLegacy checks that the old shop answers calls as such, its clock, the credentials with
-// which Portico calls it, and its certificate.
+// checkLegacy checks that the legacy store answers calls as specified, its clock, the credentials
+// with which Portico calls it, and its certificate.
 func (e *examination) checkLegacy(ctx context.Context) []Finding {
 	if e.cfg.Legacy.URL == "" {
 		return notUsed("legacy.url is not set")
@@ -107,14 +107,14 @@ func (e *examination) checkLegacy(ctx context.Context) []Finding {
 	return append(append(all, e.checkLegacyCredentials(ctx, legacy)...), findings...)
 }
 
-// openLegacy returns the old shop of the configuration.
+// openLegacy returns the legacy store of the configuration.
 func (e *examination) openLegacy() (*program.LegacySystem, error) {
-	registry := prometheus.NewRegistry() // which nobody reads
+	registry := prometheus.NewRegistry() // the metrics are not served
 	metrics := guard.NewMetrics(registry)
 	return program.NewLegacySystem(e.cfg, metrics, func(_, _ string) {})
 }
 
-// notAnAnswer says why a reply is none of the interface, or returns "".
+// notAnAnswer returns the reason why a reply is not a reply of the interface, or "".
 func notAnAnswer(a *proxy.Answer) string {
 	mediaType, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
 	switch {
@@ -140,7 +140,7 @@ func isFault(body []byte) bool {
 	return json.Unmarshal(body, &fault) == nil && len(fault.Messages.Error) > 0
 }
 
-// checkLegacyCredentials checks the credentials with which Portico itself calls the old shop.
+// checkLegacyCredentials checks the credentials with which Portico itself calls the legacy store.
 func (e *examination) checkLegacyCredentials(ctx context.Context, legacy *program.LegacySystem) []Finding {
 	const check = "old shop credentials"
 	l := e.cfg.Legacy
@@ -166,12 +166,12 @@ func (e *examination) checkLegacyCredentials(ctx context.Context, legacy *progra
 	return one(failed(check, fmt.Sprintf("refused: status %d%s", answer.Status, problem), "Set legacy.consumer_key, legacy.consumer_secret, legacy.token and legacy.token_secret to those of an administrator there. timestamp_refused means that the clocks differ."))
 }
 
-// refusalReason matches the reason for which an old shop refuses a signature.
+// refusalReason matches the reason for which a legacy store refuses a signature.
 func refusalReason() *regexp.Regexp { return regexp.MustCompile(`oauth_problem=([a-z_]{1,40})`) }
 
 // certificateOf returns a finding about the certificate of the server of an https URL, which is
-// called with a TLS configuration. It returns none for other URLs, and if there is no connection:
-// then the call itself says more.
+// called with a TLS configuration. It returns no finding for other URLs, or if the connection
+// fails: then the call itself gives a better error.
 func certificateOf(ctx context.Context, check, address string, with *tls.Config) []Finding {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" {
@@ -194,7 +194,7 @@ func certificateOf(ctx context.Context, check, address string, with *tls.Config)
 	return one(found)
 }
 
-// checkFollow checks that the database of the old shop can be followed.
+// checkFollow checks that the database of the legacy store can be followed.
 func (e *examination) checkFollow(ctx context.Context) []Finding {
 	f := e.cfg.Follow
 	if f.DSN == "" {

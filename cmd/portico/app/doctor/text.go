@@ -37,7 +37,8 @@ func (p *printer) paint(code, text string) string {
 }
 
 // WriteText writes the report for people: the findings by group, one line each with the advice
-// below, then what is not used, then how many need attention. Colored uses ANSI codes.
+// below, then the checks that are not used, then the numbers of faults and warnings. Colored uses
+// ANSI codes.
 func (r *Report) WriteText(w io.Writer, colored bool) error {
 	p := &printer{colored: colored}
 	width := 0
@@ -75,7 +76,7 @@ func (r *Report) WriteText(w io.Writer, colored bool) error {
 	return err
 }
 
-// Summary says how many findings need attention, such as "1 fault, 2 warnings".
+// Summary returns the numbers of findings that need attention, such as "1 fault, 2 warnings".
 func (r *Report) Summary() string {
 	return count(r.Faults, "fault") + ", " + count(r.Warnings, "warning")
 }

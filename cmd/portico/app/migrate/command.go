@@ -153,7 +153,8 @@ func (o *compareOptions) addFlags(flags *pflag.FlagSet) {
 // errDiffer is the error of a comparison that found differences. The report lists them.
 var errDiffer = errors.New("the answers of the two systems differ")
 
-// errIncomplete is the error of a comparison that found no differences in what it could read.
+// errIncomplete is the error of a comparison that found no differences, but could not read all
+// lists to their end.
 var errIncomplete = errors.New("lists could not be read to their end, so that the two systems may differ")
 
 // run compares the systems, writes the reports, and returns errDiffer if answers differ.
@@ -289,8 +290,8 @@ func (o *compareOptions) openSystem(system *comparedSystem, trusted *tls.Config)
 	return nil
 }
 
-// probe sends each system a first request, to report early that it is no implementation of
-// the contract or rejects its credentials.
+// probe sends each system a first request, to report early if it does not implement the contract or
+// rejects its credentials.
 func (o *compareOptions) probe(ctx context.Context) error {
 	errs := make(chan error, len(o.systems))
 	for i := range o.systems {
@@ -299,7 +300,7 @@ func (o *compareOptions) probe(ctx context.Context) error {
 	return errors.Join(<-errs, <-errs)
 }
 
-// loadCredentials reads a file of credentials. If name is empty, it returns those of the
+// loadCredentials reads a file of credentials. If name is empty, it returns the credentials of the
 // demo store.
 func loadCredentials(name string) (contracttests.Credentials, error) {
 	if name == "" {

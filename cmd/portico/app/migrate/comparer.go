@@ -18,8 +18,8 @@ import (
 // comparison.
 const maxUnanswered = 5
 
-// A comparer asks two systems and collects how their answers differ. It is what a replay of
-// recorded requests and a sweep have in common.
+// A comparer asks two systems and collects how their answers differ. A replay of recorded requests
+// and a sweep both embed it.
 type comparer struct {
 	options *compareOptions
 	routes  *contract.Table
@@ -73,7 +73,7 @@ func (c *comparer) ask(ctx context.Context, cancel context.CancelCauseFunc, syst
 	}, nil
 }
 
-// checkCredentials returns an error if one system alone rejected the credentials of all
+// checkCredentials returns an error if only one of the systems rejected the credentials of all
 // callers.
 func (c *comparer) checkCredentials() error {
 	c.mu.Lock()
@@ -87,8 +87,8 @@ func (c *comparer) checkCredentials() error {
 	return nil
 }
 
-// add records the answers to a request with its number in the plan. Expected differences
-// are counted apart. The caller holds c.mu.
+// add records the answers to a request with its number in the plan. Expected differences are
+// counted separately. The caller holds c.mu.
 func (c *comparer) add(number int, request *comparedRequest, differences []compare.Difference) {
 	resource := ""
 	if request.route != nil {
@@ -123,7 +123,8 @@ func (c *comparer) divide(call, resource, record string, differences []compare.D
 			specific[d.Field] = true
 		}
 	}
-	// Of a field with this many differences some may be missing, which nobody has accepted.
+	// A field with this many differences may have more, which are missing here and were not
+	// accepted.
 	for field := range specific {
 		if total[field] >= c.options.tolerances.MaxPerField() {
 			many := new(fmt.Sprintf("%d differences or more", total[field]))
@@ -133,8 +134,8 @@ func (c *comparer) divide(call, resource, record string, differences []compare.D
 	return unexpected, expected
 }
 
-// recordOf returns the keys of the record that a request addresses, with slashes between
-// them: those of its owners and its own.
+// recordOf returns the keys of the record that a request addresses, with slashes between them:
+// first the keys of its owners, then its own key.
 func (c *comparer) recordOf(address *contract.Address) string {
 	if address.Route == nil {
 		return ""

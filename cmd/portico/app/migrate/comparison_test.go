@@ -18,8 +18,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/legacy/recording"
 )
 
-// TestCompareFolder checks that all files of a folder are read, and of a record.dir those
-// of its subfolder for exchanges.
+// TestCompareFolder checks that all files of a folder are read. In a record.dir these are the files
+// in its subfolder for exchanges.
 func TestCompareFolder(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name string, exchanges []contracttests.Exchange) {
@@ -106,7 +106,7 @@ func TestExpectedDoNotHide(t *testing.T) {
 	}
 }
 
-// TestSweptFields: what is noted of the fields of a sweep fits, and has the first examples.
+// TestSweptFields: the stored fields of a sweep fit into the limit, and have the first examples.
 func TestSweptFields(t *testing.T) {
 	t.Parallel()
 	result := newComparison("a", "b")

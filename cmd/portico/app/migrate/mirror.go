@@ -18,7 +18,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 )
 
-// createPrefix begins the ids of creates, to tell them from those of changes.
+// createPrefix begins the ids of creates, to distinguish them from the ids of changes.
 const createPrefix = "c"
 
 // MirrorCommand returns the command "mirror" with its subcommands.
@@ -78,7 +78,7 @@ type printedEntry struct {
 	Resource string `json:"resource"`
 	Key      int64  `json:"key,omitempty"`
 	Store    int64  `json:"store,omitempty"` // store view; 0: the default scope
-	// Changes names what has changed: attributes, "deleted" or "created".
+	// Changes lists the changed attributes, or is "deleted" or "created".
 	Changes  []string  `json:"changes"`
 	Attempts int       `json:"attempts,omitempty"`
 	Since    time.Time `json:"since"`

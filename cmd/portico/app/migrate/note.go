@@ -49,12 +49,12 @@ func (o *compareOptions) note(ctx context.Context, result *Report) (err error) {
 	return errors.Join(db.NoteEvidence(ctx, plan.SweepEvidence, string(text)), db.NoteEvidence(ctx, plan.SweptFieldsEvidence, fields), db.Close())
 }
 
-// maxSweptFields is the maximum size of these fields in bytes: that of any evidence.
+// maxSweptFields is the maximum size of these fields in bytes, as of all evidence.
 const maxSweptFields = 48 << 10
 
-// sweptFieldsOf returns the fields in which a sweep has found differences, those of most answers
-// first. Examples with personal data, which the report shows on request, are left out: others read
-// the store.
+// sweptFieldsOf returns the fields in which a sweep has found differences, ordered by decreasing
+// number of answers. It leaves out examples with personal data, which the report shows on request,
+// because others can read the store.
 func sweptFieldsOf(result *Report, o *compareOptions) []plan.SweptField {
 	var fields []plan.SweptField
 	for _, f := range result.Fields {
@@ -71,8 +71,8 @@ func sweptFieldsOf(result *Report, o *compareOptions) []plan.SweptField {
 	return fields
 }
 
-// encodeSweptFields encodes fields. Examples take at most half of the room, so that those of the last
-// fields may be left out, and then the last fields themselves.
+// encodeSweptFields encodes fields. Examples take at most half of the space: the examples of the
+// last fields may be left out, and then the last fields themselves.
 func encodeSweptFields(fields []plan.SweptField) (string, error) {
 	left := maxSweptFields - len("[]")
 	var texts []string
@@ -96,7 +96,7 @@ func encodeSweptFields(fields []plan.SweptField) (string, error) {
 	return "[" + strings.Join(texts, ",") + "]", nil
 }
 
-// sweepOf returns what is noted of a sweep.
+// sweepOf returns the part of a result that is stored as evidence.
 func sweepOf(result *Report, o *compareOptions) *plan.Sweep {
 	s := &plan.Sweep{
 		Legacy: result.Legacy, Candidate: result.Candidate, Started: result.Started, Ended: time.Now().UTC(),
@@ -119,7 +119,7 @@ func sweepOf(result *Report, o *compareOptions) *plan.Sweep {
 	return s
 }
 
-// loadNoteConfig reads the configuration of the store in which the sweep is noted.
+// loadNoteConfig reads the configuration of the store that gets the result of the sweep.
 func (o *compareOptions) loadNoteConfig(load func() (*config.Config, error)) (err error) {
 	if !o.sweep.note {
 		return nil

@@ -15,8 +15,8 @@ var (
 	compareStyle string
 )
 
-// writeHTML writes the report as a self-contained page. Its content security policy allows
-// nothing but its own style sheet.
+// writeHTML writes the report as a self-contained page. Its content security policy allows only its
+// own style sheet.
 func (c *Report) writeHTML(w io.Writer) error {
 	page, err := template.New("compare").Parse(comparePage)
 	if err != nil {

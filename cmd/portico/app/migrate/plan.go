@@ -91,8 +91,8 @@ renamed. The exit code is 0 unless the configuration cannot be read.`,
 	return cmd
 }
 
-// newPlan returns the plan for a configuration, with all evidence that can be had. servers are
-// the URLs of operators' ports.
+// newPlan returns the plan for a configuration, with all available evidence. servers are the URLs
+// of operators' ports.
 func newPlan(ctx context.Context, p *program.Program, cfg *config.Config, servers []string) (*plan.Plan, error) {
 	s, err := NewSituation(ctx, p, cfg, SituationSources{
 		Ask:    func() ([]ServerStatus, []string) { return queryMigration(ctx, cfg, servers) },
@@ -104,7 +104,7 @@ func newPlan(ctx context.Context, p *program.Program, cfg *config.Config, server
 	return s.Plan(), nil
 }
 
-// A Situation is what is known about a migration, with what is not.
+// A Situation is the known state of a migration, with a list of the unknown facts.
 type Situation struct {
 	*plan.Situation
 	unknown, warnings []string
@@ -117,15 +117,16 @@ func (s *Situation) Plan() *plan.Plan {
 	return plan
 }
 
-// SituationSources are where evidence is found that the configuration does not name.
+// SituationSources are the sources of evidence besides the configuration.
 type SituationSources struct {
-	// ask returns what running servers know, and which of them did not say it.
+	// Ask returns the statuses of running servers, and the errors of the servers that did not
+	// answer.
 	Ask func() (statuses []ServerStatus, faults []string)
-	// stored adds what the store knows.
+	// Stored adds the data of the store.
 	Stored func(context.Context, *Situation) error
 }
 
-// NewSituation returns what is known about the migration that cfg configures.
+// NewSituation returns the state of the migration that cfg configures.
 func NewSituation(ctx context.Context, p *program.Program, cfg *config.Config, from SituationSources) (*Situation, error) {
 	parts, err := program.ResourceParts(cfg)
 	if err != nil {
@@ -169,10 +170,10 @@ func unsetForMirror(cfg *config.Config) (names []string) {
 	return names
 }
 
-// StoreTimeout limits how long the plan waits for a store.
+// StoreTimeout limits the time that the plan waits for a store.
 const StoreTimeout = 10 * time.Second
 
-// readStored adds what the configured store knows. It neither creates nor changes tables.
+// readStored adds the data of the configured store. It neither creates nor changes tables.
 func readStored(ctx context.Context, cfg *config.Config, s *plan.Situation) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, StoreTimeout)
 	defer cancel()
@@ -184,7 +185,7 @@ func readStored(ctx context.Context, cfg *config.Config, s *plan.Situation) (err
 	return AddStored(ctx, cfg, db, s)
 }
 
-// AddStored adds what an open store knows.
+// AddStored adds the data of an open store.
 func AddStored(ctx context.Context, cfg *config.Config, db *sqlstore.DB, s *plan.Situation) error {
 	sources, err := db.Imports().Sources(ctx)
 	if err != nil {
@@ -219,7 +220,7 @@ func AddStored(ctx context.Context, cfg *config.Config, db *sqlstore.DB, s *plan
 	return err
 }
 
-// addMirrors adds what a store knows of mirrored writes.
+// addMirrors adds the counts of mirrored writes in a store.
 func addMirrors(ctx context.Context, db *sqlstore.DB, s *plan.Situation) error {
 	owners, err := db.WriteOwners().All(ctx)
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
 
-// TestPlanText checks the parts of the text that a shop rarely shows: colors, and resources
-// that share a paragraph.
+// TestPlanText checks the rare parts of the text: colors, and resources that share a paragraph.
 func TestPlanText(t *testing.T) {
 	part := func(name, step string, state plan.State) plan.Resource {
 		return plan.Resource{Name: name, State: state, Back: "b", Step: plan.Step{Name: step, Title: "Title of " + step + ".", Lines: []string{"routes: []"}}}
@@ -41,7 +40,7 @@ func TestPlanText(t *testing.T) {
 	}
 }
 
-// TestFollowOf checks which of several servers tells how far the store follows the old shop.
+// TestFollowOf checks the choice among several servers of the one whose follower status is used.
 func TestFollowOf(t *testing.T) {
 	cfg := &config.Config{Follow: config.Follow{DSN: "x"}}
 	lag := 1.0

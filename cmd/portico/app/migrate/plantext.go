@@ -35,7 +35,8 @@ func (t *planText) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// write writes the plan: a table, what is wrong or unknown, and a paragraph for each resource.
+// write writes the plan: a table, the evidence with warnings and unknown facts, and a paragraph for
+// each resource.
 func (t *planText) write(w io.Writer) error {
 	if t.Legacy == "" {
 		fmt.Fprintln(&t.out, "There is no old shop: legacy.url is not set, and Portico answers alone.")
@@ -76,7 +77,7 @@ func (t *planText) writeTable() {
 	_ = table.Flush() // to a buffer
 }
 
-// differences says how many of all answers differ.
+// differences formats the number of different answers out of all.
 func differences(different, all int64) string {
 	if different == 0 {
 		return fmt.Sprintf("%d same", all)
@@ -84,8 +85,8 @@ func differences(different, all int64) string {
 	return fmt.Sprintf("%d of %d differ", different, all)
 }
 
-// writeEvidence writes what is known of the shop as a whole, what is not, and who calls the old
-// shop outside the interface.
+// writeEvidence writes the known and the unknown facts about the shop as a whole, and the clients
+// that call the legacy store outside the interface.
 func (t *planText) writeEvidence() {
 	fmt.Fprintln(&t.out)
 	if t.Import != nil {
@@ -137,8 +138,8 @@ func (t *planText) writeEvidence() {
 	}
 }
 
-// groups returns the resources, those together that are next to each other and of which the
-// same is to be said.
+// groups returns the resources in groups: adjacent resources with the same state and step are
+// together.
 func (t *planText) groups() (all [][]plan.Resource) {
 	for i := range t.Resources {
 		r := &t.Resources[i]
@@ -189,7 +190,7 @@ func (t *planText) writeResources(group []plan.Resource) {
 	}
 }
 
-// writeCounts writes what has been counted of a resource.
+// writeCounts writes the counts of a resource.
 func (t *planText) writeCounts(r *plan.Resource) {
 	if c := r.Calls; c != nil && c.Requests > 0 {
 		fmt.Fprintf(&t.out, "  Calls of %s: %d, the last one at %s; refused %s, failed %s, answered by the old shop %s\n", r.Name, c.Requests, minuteOf(c.Last),

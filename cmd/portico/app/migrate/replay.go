@@ -39,8 +39,8 @@ func newReplay(o *compareOptions, progress io.Writer) *replay {
 	return &replay{comparer: newComparer(o, progress)}
 }
 
-// plan collects the requests to send from the steps of exchanges, and records why the
-// others are left out.
+// plan collects the requests to send from the steps of exchanges, and records the reasons for
+// leaving out the others.
 func (r *replay) plan(exchanges []contracttests.Exchange) {
 	for i := range exchanges {
 		for j := range exchanges[i].Steps {

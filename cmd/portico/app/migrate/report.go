@@ -32,11 +32,11 @@ type Report struct {
 	Took      float64   `json:"took"`      // seconds
 	Compared  int       `json:"compared"`  // requests that both systems got
 	Different int       `json:"different"` // how many of them were answered differently
-	// Expected is how many were answered differently only as expectations accept.
+	// Expected is the number of requests with only differences that expectations accept.
 	Expected int `json:"expected,omitempty"`
-	// Lost is how many lists could not be read to their end.
+	// Lost is the number of lists that could not be read to their end.
 	Lost int `json:"lost,omitempty"`
-	// Sweep is what a sweep covers, nil if recorded requests were compared.
+	// Sweep is the coverage of a sweep, nil if recorded requests were compared.
 	Sweep *sweepCoverage `json:"sweep,omitempty"`
 	// Calls and Fields are sorted by name, LeftOut by the number of requests.
 	Calls   []callCount  `json:"calls"`
@@ -64,7 +64,7 @@ type OneSided struct {
 	Keys     []string `json:"keys"` // the first ones, at most maxOneSidedKeys
 }
 
-// An expectationCount says how often an expectation accepted a difference.
+// An expectationCount counts the answers whose differences an expectation accepted.
 type expectationCount struct {
 	Call     string `json:"call,omitempty"` // call or resource
 	Resource string `json:"resource,omitempty"`
@@ -74,7 +74,7 @@ type expectationCount struct {
 	Answers  int    `json:"answers"` // number of requests whose answers differ as expected
 }
 
-// A callCount counts how often a call was compared.
+// A callCount counts the comparisons of a call.
 type callCount struct {
 	Call      string `json:"call"` // as "portico routes" names it, or other
 	Compared  int    `json:"compared"`
@@ -85,7 +85,7 @@ type callCount struct {
 // Equal returns the number of requests with equal answers.
 func (c callCount) Equal() int { return c.Compared - c.Different - c.Expected }
 
-// A FieldCount counts how often a field of a call differed.
+// A FieldCount counts the answers in which a field of a call differed.
 type FieldCount struct {
 	Call    string `json:"call"`
 	Field   string `json:"field"`
@@ -287,7 +287,7 @@ func (c *Report) finish() {
 	})
 }
 
-// Failed reports whether the systems differ, or may differ where a list could not be read.
+// Failed reports whether the systems differ, or may differ because a list could not be read.
 func (c *Report) Failed() bool { return c.Different > 0 || c.Lost > 0 }
 
 // shorten truncates a request, which is ASCII, to maxRequestBytes.
@@ -340,7 +340,7 @@ func (*Example) Display(v *string) string {
 	return *v
 }
 
-// List returns the keys of the records, as many as there are.
+// List returns the keys of the records, followed by "…" if some are not listed.
 func (o OneSided) List() string {
 	list := strings.Join(o.Keys, ", ")
 	if o.Records > len(o.Keys) {
@@ -349,7 +349,7 @@ func (o OneSided) List() string {
 	return list
 }
 
-// Where says which differences the expectation accepts.
+// Where names the call or resource, the field and the record to which the expectation applies.
 func (x expectationCount) Where() string {
 	where := cmp.Or(x.Call, x.Resource) + " " + x.Field
 	if x.Record != "" {
@@ -358,7 +358,7 @@ func (x expectationCount) Where() string {
 	return where
 }
 
-// Matched says how often the expectation was met, and its reason.
+// Matched returns the number of answers that met the expectation, and its reason.
 func (x expectationCount) Matched() string {
 	if x.Answers == 0 {
 		return "never found: " + x.Reason

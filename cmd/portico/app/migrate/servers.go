@@ -20,14 +20,14 @@ import (
 // maxStatus is the maximum size of a Status in bytes.
 const maxStatus = 4 << 20
 
-// A ServerStatus is what one running Portico knows of a migration.
+// A ServerStatus is the status of a migration at one running Portico.
 type ServerStatus struct {
 	Status
 	Server string // URL of its operators' port
 }
 
-// queryMigration asks the operators' ports of running servers, by default that of ops.listen on
-// this machine. faults says which did not answer.
+// queryMigration asks the operators' ports of running servers, by default the port of ops.listen on
+// this machine. faults has an entry for each server that did not answer.
 func queryMigration(ctx context.Context, cfg *config.Config, servers []string) (statuses []ServerStatus, faults []string) {
 	if len(servers) == 0 {
 		local, err := program.LocalURL(cfg.OpsListen)
@@ -88,8 +88,8 @@ func QueryServer(ctx context.Context, server, token string) (*Status, error) {
 // ErrOtherToken is the error of [QueryServer] if the server has another ops.token.
 var ErrOtherToken = errors.New("it wants another ops.token (PORTICO_OPS_TOKEN)")
 
-// addShadows puts the counts of servers together: they begin when the first one has begun to
-// compare. It returns nil if none of them compares.
+// addShadows adds up the counts of servers, which begin when the first server began to compare. It
+// returns nil if no server compares.
 func addShadows(statuses []ServerStatus) *plan.Shadow {
 	var all *plan.Shadow
 	for _, status := range statuses {
@@ -107,8 +107,8 @@ func addShadows(statuses []ServerStatus) *plan.Shadow {
 	return all
 }
 
-// followOf returns what is known of following the old shop, or nil if no server follows it and
-// none is configured to.
+// followOf returns the status of following the legacy store, or nil if no server follows it or is
+// configured to.
 func followOf(cfg *config.Config, statuses []ServerStatus) *plan.Follow {
 	for _, status := range statuses {
 		if status.Follow != nil {
@@ -121,14 +121,14 @@ func followOf(cfg *config.Config, statuses []ServerStatus) *plan.Follow {
 	return nil
 }
 
-// A Status is what a process knows of a migration. The operators' port serves it
-// under /migration, for "portico plan".
+// A Status is the status of a migration at one process. The operators' port serves it under
+// /migration, for "portico plan".
 type Status struct {
-	Listen string   `json:"listen"` // address of the contract's port, as configured
-	Routes []string `json:"routes"` // in force, as DescribeRoutes says them
+	Listen string   `json:"listen"` // configured address of the contract's port
+	Routes []string `json:"routes"` // in force, as DescribeRoutes formats them
 	// Shadow has the counts of shadow reads, nil without a shadowed route.
 	Shadow *ShadowStatus `json:"shadow"`
-	// Follow says how far the store follows the old shop, nil if this process does not follow.
+	// Follow is the progress of following the legacy store, nil if this process does not follow.
 	Follow *plan.Follow `json:"follow"`
 }
 

@@ -53,7 +53,7 @@ func (o *sweepOptions) addFlags(flags *pflag.FlagSet) {
 // storeName matches the ids and codes of store views.
 var storeName = regexp.MustCompile(`^[0-9A-Za-z_]{1,32}$`)
 
-// check validates the flags. flags tells which are set.
+// check validates the options. It needs flags to find out which ones are set.
 func (o *sweepOptions) check(flags *pflag.FlagSet) error {
 	if !o.enabled {
 		for _, name := range []string{"stores", "rate", "sample", "seed", "pause", "state"} {
@@ -89,7 +89,7 @@ func (o *sweepOptions) check(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// sweepCoverage says what a sweep covers, for its report.
+// sweepCoverage is the coverage of a sweep, for its report.
 type sweepCoverage struct {
 	Callers []string `json:"callers"`
 	Stores  []string `json:"stores"` // store views
@@ -146,7 +146,7 @@ func (o *compareOptions) runSweep(cmd *cobra.Command) (*Report, error) {
 	return w.result, nil
 }
 
-// causeOf returns why ctx has ended, or else err.
+// causeOf returns the cause for which ctx has ended, or else err.
 func causeOf(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -223,8 +223,8 @@ func roleOf(as string) contract.Role {
 	return contract.Customer
 }
 
-// settings returns the options that a sweep keeps until it is complete: those that decide
-// what is read, and what counts as a difference.
+// settings returns the options that must not change until a sweep is complete: they select the
+// records to read, and define differences.
 func (w *sweeper) settings(callers []string) []compare.SweepSetting {
 	o := w.options
 	return []compare.SweepSetting{
@@ -271,7 +271,7 @@ func (w *sweeper) askSweep(ctx context.Context, system int, r *compare.SweepRequ
 	return w.ask(ctx, w.cancel, system, step(r))
 }
 
-// commit adds what a step of the sweep has compared to the report.
+// commit adds the comparisons of one step of the sweep to the report.
 func (w *sweeper) commit(outcome *compare.SweepOutcome) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -18,10 +18,9 @@ import (
 type Backend struct {
 	// Name is lowercase, such as "shopfiles".
 	Name string
-	// Settings are those of the backend. They are in the section of its name, as
-	// shopfiles.folder, and so are their environment variables, as
-	// PORTICO_SHOPFILES_FOLDER. Each backend has unmapped and scan_every besides, of the
-	// local replica.
+	// Settings are the settings of the backend. Their section has the name of the backend, as in
+	// shopfiles.folder, and so do their environment variables, as in PORTICO_SHOPFILES_FOLDER. The
+	// section also has the settings unmapped and scan_every of the local replica.
 	Settings []config.Setting
 	// Open returns the backend for settings that are valid by their kind. It should send
 	// nothing to the backend, so that Portico starts while that is unavailable. Its errors
@@ -29,10 +28,10 @@ type Backend struct {
 	Open func(context.Context, *Environment) (replica.Backend, error)
 }
 
-// An Adapter makes stores available under a name, which users give to the setting
-// "adapter". It holds the records of the resources that it offers whole, as the sql adapter
-// does; calls for other resources are answered as methods that are not implemented.
-// Credentials stay in Portico's own database.
+// An Adapter makes stores available under a name, which users give to the setting "adapter". It
+// holds all attributes of the records of its resources, like the sql adapter; calls for other
+// resources are answered as methods that are not implemented. Credentials stay in Portico's own
+// database.
 type Adapter struct {
 	// Name and Settings are as in [Backend].
 	Name     string
@@ -41,14 +40,14 @@ type Adapter struct {
 	Open func(context.Context, *Environment) (adapter.Adapter, error)
 }
 
-// An Environment is what Portico offers a backend or an adapter that it opens.
+// An Environment holds the services that Portico offers a backend or an adapter that it opens.
 type Environment struct {
 	// Settings has the values of the settings by their names in the section. A missing one
 	// has its default.
 	Settings map[string]string
 	// Schemas describe the records, with the attributes that the configuration adds.
 	Schemas *adapter.Schemas
-	// IDs translates between legacy ids and those of a backend. Adapters have none.
+	// IDs translates between legacy ids and backend ids. It is nil for an adapter.
 	IDs *idmap.Cache
 	// Registerer takes the backend's metrics.
 	Registerer prometheus.Registerer

@@ -25,13 +25,14 @@ type BackendStore struct {
 // Close closes the backend, then the database.
 func (s *BackendStore) Close() error { return errors.Join(s.Adapter.Close(), s.db.Close()) }
 
-// ChangeBehindCaches runs what changes the ID map, or the records, beside running processes.
+// ChangeBehindCaches runs change, which changes the ID map or the records while other processes
+// run.
 func (s *BackendStore) ChangeBehindCaches(ctx context.Context, change func() error) error {
 	return s.db.Changes().Around(ctx, change)
 }
 
-// OpenBackend opens the backend that cfg selects, with db as its local replica, to which clients
-// write by writes.
+// OpenBackend opens the backend that cfg selects, with db as its local replica. Clients' writes go
+// through writes.
 func (p *Program) OpenBackend(ctx context.Context, cfg *config.Config, db *sqlstore.DB, writes replica.Writes, registerer prometheus.Registerer, log *slog.Logger) (*BackendStore, error) {
 	scanInterval, err := time.ParseDuration(cfg.Sections[cfg.Adapter]["scan_every"])
 	if err != nil {
@@ -62,9 +63,9 @@ func (p *Program) joinBackend(ctx context.Context, cfg *config.Config, db *sqlst
 	return &BackendStore{db: db, Backend: o.Backend, Adapter: records}, nil
 }
 
-// JoinForImport joins the backend that cfg selects with a local replica into which
-// an import or a follower stores records. It does not scan: a scan would take over what the old shop
-// has not brought yet.
+// JoinForImport joins the backend that cfg selects with a local replica into which an import or a
+// follower stores records. It does not scan: a scan would import records that the legacy store has
+// not delivered yet.
 func (p *Program) JoinForImport(ctx context.Context, cfg *config.Config, db *sqlstore.DB, local *sqlstore.RecordAdapter, log *slog.Logger) (*BackendStore, error) {
 	records := db.Replica()
 	records.RecordAdapter = local

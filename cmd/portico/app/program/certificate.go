@@ -49,7 +49,7 @@ func (c *certificateReloader) TLSConfig() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.getCertificate}
 }
 
-// RegisterCertificateExpiry registers a metric of when the certificate in use expires.
+// RegisterCertificateExpiry registers a metric with the expiry time of the certificate in use.
 func RegisterCertificateExpiry(c *certificateReloader, registerer prometheus.Registerer) {
 	promauto.With(registerer).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "portico_certificate_expiry_timestamp_seconds",
@@ -117,8 +117,8 @@ func (c *certificateReloader) load(files [2]os.FileInfo) error {
 	return nil
 }
 
-// unchanged reports whether two states of a file are of the same content. A file that was
-// missing before has changed.
+// unchanged reports whether two states of a file have the same content. A file that was missing
+// before has changed.
 func unchanged(before, now os.FileInfo) bool {
 	return before != nil && os.SameFile(before, now) && before.ModTime().Equal(now.ModTime()) && before.Size() == now.Size()
 }

@@ -82,7 +82,8 @@ func TestTLSRenewal(t *testing.T) {
 	}
 }
 
-// TestCertificateExpiry checks the metric of when the certificate expires, without a handshake.
+// TestCertificateExpiry checks the metric with the expiry time of the certificate, without a
+// handshake.
 func TestCertificateExpiry(t *testing.T) {
 	t.Parallel()
 	files := apptest.NewKeyFolder(t, apptest.NewKeyPair(t, 1))

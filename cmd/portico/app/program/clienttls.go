@@ -7,9 +7,9 @@ import (
 	"os"
 )
 
-// ClientTLS returns how to connect to a server over HTTPS that trusts the certificates of the PEM
-// file ca, and to which the certificate and the key of two others are shown. Empty names stand
-// for the system's certificates, and for none to show.
+// ClientTLS returns the TLS configuration of a client. It trusts the certificates in the PEM file
+// ca, and presents the client certificate in the PEM files cert and key. If ca is empty, it trusts
+// the system's certificates; if cert and key are, it presents none.
 func ClientTLS(ca, cert, key string) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if ca != "" {
@@ -28,7 +28,7 @@ func ClientTLS(ca, cert, key string) (*tls.Config, error) {
 	return c, nil
 }
 
-// AddCertificates adds the certificates of a PEM file to those that are trusted.
+// AddCertificates adds the certificates of a PEM file to a pool.
 func AddCertificates(to *x509.CertPool, file string) error {
 	pem, err := os.ReadFile(file)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestClientTLSFaults checks what is said of files from which no certificate can be read.
+// TestClientTLSFaults checks the errors for files from which no certificate can be read.
 func TestClientTLSFaults(t *testing.T) {
 	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "missing.pem")

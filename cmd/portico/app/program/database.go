@@ -14,14 +14,14 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-// The names of the built-in adapters, which are those of their sections of settings too.
+// The names of the built-in adapters, and of their sections of settings.
 const (
 	SQLSection  = "sql"
 	RESTSection = "rest"
 )
 
-// sqlSettings are the settings of Portico's own database. It holds the credentials, and
-// either all records or those attributes that the backend cannot hold.
+// sqlSettings are the settings of Portico's own database. It holds the credentials, and either all
+// records or the attributes that the backend cannot hold.
 func sqlSettings() []config.Setting {
 	return []config.Setting{
 		{Name: "dsn", Kind: config.Text, Default: "sqlite:portico.db", Secret: true, Valid: engine.ValidDSN,
@@ -52,8 +52,8 @@ func validDirectDSN(dsn string) error {
 	return engine.ValidDSN(dsn)
 }
 
-// validConnections rejects a pool of one connection: a migration holds a lock by one, and runs on
-// another.
+// validConnections rejects a pool of one connection: a migration holds a lock on one connection,
+// and runs on another.
 func validConnections(number string) error {
 	if number == "1" {
 		return errors.New("must be 0, or 2 or more")
@@ -61,9 +61,9 @@ func validConnections(number string) error {
 	return nil
 }
 
-// OpenStore opens Portico's own database, and creates or updates its tables as sql.migrate
-// says. It waits while another process does so, and fails if the tables are not those of this
-// version afterwards. It logs a warning if secrets are stored unencrypted.
+// OpenStore opens Portico's own database, and creates or migrates its tables if sql.migrate allows
+// it. It waits while another process migrates them. It fails if the tables do not have the schema
+// of this version afterwards. It logs a warning if secrets are stored unencrypted.
 func OpenStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*sqlstore.DB, error) {
 	migrates := cfg.Sections[SQLSection]["migrate"] == "auto"
 	db, err := OpenStoreAs(ctx, cfg, migrates, log)
@@ -89,7 +89,7 @@ func OpenStoreAs(ctx context.Context, cfg *config.Config, migrate bool, log *slo
 	return sqlstore.Open(ctx, options)
 }
 
-// StoreOptions returns how to open Portico's own database without touching its tables.
+// StoreOptions returns the options for opening Portico's own database. It does not open it.
 func StoreOptions(cfg *config.Config, log *slog.Logger) (sqlstore.Options, error) {
 	schemas, err := Schemas(cfg)
 	if err != nil {

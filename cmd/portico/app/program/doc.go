@@ -1,4 +1,4 @@
-// Package program has what the commands of portico share: the backends and adapters, the
+// Package program has the parts that the commands of portico share: the backends and adapters, the
 // configuration, the stores that it names, and the printing of results.
 //
 // A command is a function of a [Program] that returns a cobra command. It gets its configuration

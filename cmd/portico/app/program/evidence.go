@@ -7,7 +7,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 )
 
-// Noted returns what a store has noted under a name, or nil.
+// Noted returns the evidence that a store holds under name, or nil.
 func Noted[T any](ctx context.Context, db *sqlstore.DB, name string) (*T, error) {
 	text, _, err := db.Evidence(ctx, name)
 	if err != nil || text == "" {

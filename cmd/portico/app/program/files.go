@@ -10,7 +10,7 @@ import (
 // WritePrivately writes a file that only its owner can read. The file appears under its
 // name when it is complete.
 func WritePrivately(path string, write func(io.Writer) error) (err error) {
-	file, err := os.CreateTemp(filepath.Dir(path), ".portico-*") // readable by its owner alone
+	file, err := os.CreateTemp(filepath.Dir(path), ".portico-*") // readable only by its owner
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ func AddWhileRunningFlag(cmd *cobra.Command, whileRunning *bool) {
 	cmd.Flags().BoolVar(whileRunning, "while-running", false, "go on although other processes use the database, and let them notice")
 }
 
-// ClaimMedia makes sure that images are stored where those of no other database are. A bucket that cannot
-// be reached is tried again with the first image.
+// ClaimMedia ensures that the folder or bucket of the images belongs to no other database. A bucket
+// that cannot be reached is tried again with the first image.
 func ClaimMedia(ctx context.Context, db *sqlstore.DB, log *slog.Logger) error {
 	err := db.ClaimMedia(ctx)
 	if owner, ok := errors.AsType[*media.OwnerError](err); ok {
@@ -31,7 +31,7 @@ func ClaimMedia(ctx context.Context, db *sqlstore.DB, log *slog.Logger) error {
 	return ctx.Err()
 }
 
-// ExplainTakeMedia adds to an error that images belong to another database what to do about it.
+// ExplainTakeMedia adds the remedy to an error that images belong to another database.
 func ExplainTakeMedia(err error) error {
 	owner, ok := errors.AsType[*media.OwnerError](err)
 	if !ok {
@@ -40,7 +40,7 @@ func ExplainTakeMedia(err error) error {
 	return fmt.Errorf("%w\nadd --take-media if no other database uses them any more", owner)
 }
 
-// ExplainInUse adds to an error that processes use the database what to do about it.
+// ExplainInUse adds the remedy to an error that processes use the database.
 func ExplainInUse(err error) error {
 	inUse, ok := errors.AsType[*coordination.InUseError](err)
 	if !ok {

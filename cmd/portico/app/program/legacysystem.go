@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// LegacyDomain is the name of the legacy system as a failure domain.
+	// LegacyDomain is the name of the legacy store as a failure domain.
 	LegacyDomain = "legacy"
-	// legacyCallTimeout limits a call of the legacy system until the headers of its reply
-	// arrive. It is only a backstop: the server's settings limit a client that sends
-	// slowly, and legacy.timeout limits the legacy system.
+	// legacyCallTimeout limits a call of the legacy store until the headers of its reply arrive. It
+	// is only a backstop: the server's settings limit a client that sends slowly, and
+	// legacy.timeout limits the legacy store.
 	legacyCallTimeout = 24 * time.Hour
 )
 
-// A LegacySystem is the legacy system as the other parts of the program use it. If none is
+// A LegacySystem is the legacy store as the other parts of the program use it. If none is
 // configured, client and guard are nil.
 type LegacySystem struct {
 	Client *proxy.System
@@ -34,8 +34,8 @@ type LegacySystem struct {
 	Signer *auth.Signer
 }
 
-// NewLegacySystem returns the legacy system that cfg configures, and sends it nothing. It calls onChange
-// whenever the state of the system's breaker changes.
+// NewLegacySystem returns the legacy store that cfg configures, and sends it nothing. It calls
+// onChange whenever the state of the system's breaker changes.
 func NewLegacySystem(cfg *config.Config, metrics *guard.Metrics, onChange func(domain, state string)) (*LegacySystem, error) {
 	l := &LegacySystem{}
 	if cfg.Legacy.URL == "" {
@@ -75,9 +75,9 @@ func NewLegacySystem(cfg *config.Config, metrics *guard.Metrics, onChange func(d
 	return l, nil
 }
 
-// WrapPing returns the readiness check of the program. This is ping, the check of the
-// upstream, while the legacy system does not answer all calls under the rules in force.
-// Otherwise it checks that the breaker of the legacy system is not open.
+// WrapPing returns the readiness check of the program. This is ping, the check of the upstream,
+// while the legacy store does not answer all calls under the rules in force. Otherwise it checks
+// that the breaker of the legacy store is not open.
 func (l *LegacySystem) WrapPing(ping func(context.Context) error, rules func() proxy.Rules) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if l.Auth != mapping.UnchangedSignature || !rules().AllLegacy() {
@@ -90,14 +90,14 @@ func (l *LegacySystem) WrapPing(ping func(context.Context) error, rules func() p
 	}
 }
 
-// Close closes the idle connections to the legacy system.
+// Close closes the idle connections to the legacy store.
 func (l *LegacySystem) Close() {
 	if l.Client != nil {
 		l.Client.Close()
 	}
 }
 
-// ExplainFollowing adds to an error of connecting which setting may help.
+// ExplainFollowing adds the setting that may help to an error of connecting.
 func ExplainFollowing(cfg *config.Config, err error) error {
 	if errors.Is(err, magento1.ErrOldTLS) && !cfg.Follow.OldTLS {
 		return fmt.Errorf("%w: add --old-tls, or set follow.old_tls", err)

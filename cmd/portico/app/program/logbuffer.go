@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// logDelay is how long a line below the level of warnings may wait to be written with others: a system
-	// call for each line takes longer than to format it.
+	// logDelay is the maximum time that a line below the level of warnings waits to be written
+	// together with others: a system call for each line takes longer than formatting it.
 	logDelay = 100 * time.Millisecond
-	// logBufferSize is the size at which the lines that wait are written earlier, in bytes.
+	// logBufferSize is the size, in bytes, at which the waiting lines are written earlier.
 	logBufferSize = 32 << 10
 )
 
@@ -31,7 +31,7 @@ func newLogBuffer(w io.Writer) *logBuffer {
 	return b
 }
 
-// Write adds a line. It returns no errors of the writer: there is nobody to report them to.
+// Write adds a line. It returns no errors of the writer, because they could not be reported.
 func (b *logBuffer) Write(line []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -59,7 +59,7 @@ func (b *logBuffer) writeLines() {
 	}
 }
 
-// A flushingHandler writes the lines of a logBuffer at once after a warning or an error.
+// A flushingHandler flushes a logBuffer after each warning or error.
 type flushingHandler struct {
 	slog.Handler
 	buffer *logBuffer

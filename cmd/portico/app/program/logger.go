@@ -21,9 +21,10 @@ func NewLogger(w io.Writer, cfg *config.Config) *slog.Logger {
 	return slog.New(httpapi.NewLogHandler(newLogHandler(w, cfg, cfg.LogLevel)))
 }
 
-// NewBufferedLogger returns a logger with the configured format and a level that may change. Lines about a
-// request have its id. Warnings and errors are written at once, with all lines before them; other lines within
-// a tenth of a second, or when flush is called, which must be the last thing that the program does.
+// NewBufferedLogger returns a logger with the configured format and a level that may change. Lines
+// about a request have its id. Warnings and errors are written immediately, after all earlier
+// lines; other lines are written within a tenth of a second, or when flush is called. The program
+// must call flush last.
 func NewBufferedLogger(w io.Writer, cfg *config.Config, level slog.Leveler) (log *slog.Logger, flush func()) {
 	buffer := newLogBuffer(w)
 	handler := flushingHandler{newLogHandler(buffer, cfg, level), buffer}

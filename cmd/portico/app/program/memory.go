@@ -6,8 +6,8 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-// memoryReserve is the memory, in bytes, that the program takes beside what settings
-// limit.
+// memoryReserve is the memory, in bytes, that the program takes in addition to the memory that
+// settings limit.
 const memoryReserve = 32 << 20
 
 // MemoryBudget returns the memory, in bytes, that the settings let the program take.
@@ -15,9 +15,9 @@ func MemoryBudget(cfg *config.Config) int64 {
 	return cfg.Limits.RequestsBytes + cfg.Limits.RepliesBytes + cfg.Cache.MemoryBytes + memoryReserve
 }
 
-// collectAfter is by how many percent the heap grows between two runs of the garbage collector. The
-// program keeps little and allocates much, so that with the default of 100 the collector takes a
-// fifth of the processor time of a read.
+// collectAfter is the growth of the heap, in percent, between two runs of the garbage collector.
+// The program keeps little and allocates much, so that with the default of 100 the collector takes
+// a fifth of the processor time of a read.
 const collectAfter = 400
 
 // outsideRuntime is the part of memoryReserve, in bytes, that the Go runtime does not count: the

@@ -6,7 +6,7 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-// TestMaxConnections checks how many connections are let in by how many files may be open.
+// TestMaxConnections checks the maximum number of connections for limits of open files.
 func TestMaxConnections(t *testing.T) {
 	cfg := &config.Config{Server: config.Server{MaxConnections: 4096}, Upstream: config.Upstream{MaxInFlight: 64}, Legacy: config.Legacy{MaxInFlight: 64}}
 	for name, tt := range map[string]struct {

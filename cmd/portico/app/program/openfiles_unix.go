@@ -4,8 +4,8 @@ package program
 
 import "golang.org/x/sys/unix"
 
-// OpenFilesLimit returns how many files the process may open. Go programs raise it at their start
-// as far as they may.
+// OpenFilesLimit returns the maximum number of open files of the process. The Go runtime raises it
+// to the hard limit at start.
 func OpenFilesLimit() (limit uint64, known bool) {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
 
-// CheckOwners fails if Portico has the writes of some resources, which other processes repeat at the
-// old shop, and this process would let clients write without that.
+// CheckOwners fails if Portico owns the writes of some resources, other processes repeat these
+// writes at the legacy store, and this process would accept writes without repeating them.
 func CheckOwners(ctx context.Context, cfg *config.Config, owners coordination.OwnerTable) error {
 	all, err := owners.All(ctx)
 	if err != nil || CanMirror(cfg) {

@@ -10,18 +10,18 @@ import (
 	"github.com/portico-commerce/portico/config/buildinfo"
 )
 
-// A Program is what a process of portico consists of, whichever command it runs.
+// A Program holds the parts of a process of portico that all commands share.
 type Program struct {
 	Build      buildinfo.Info
 	Environ    []string // "NAME=value"
 	Backends   []Backend
-	Adapters   []Adapter // in Go, without those that are built in
+	Adapters   []Adapter // in Go, without the built-in ones
 	DemoPublic bool      // others may reach the demo store
 	// OuterMiddleware and Middleware are gin middleware of the contract's port, before and
 	// after Portico's own.
 	OuterMiddleware, Middleware []gin.HandlerFunc
 
-	listed []config.Setting // what settings returns; nil before its first call
+	listed []config.Setting // the result of Settings; nil before its first call
 }
 
 // New returns the program of this process with its built-in backends.

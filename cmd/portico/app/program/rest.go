@@ -50,8 +50,8 @@ func openREST(_ context.Context, e *Environment) (replica.Backend, error) {
 // ErrNoRESTURL says that the base URL of the backend is not set.
 var ErrNoRESTURL = errors.New("rest.url: must be set to the base URL of the backend (PORTICO_REST_URL)")
 
-// RESTOptions reads what the settings of the section rest name: the mapping file, its
-// variables, and certificates.
+// RESTOptions reads the mapping file, its variables and the certificates that the settings of the
+// section rest name.
 func RESTOptions(section map[string]string, schemas *adapter.Schemas) (o reststore.Options, err error) {
 	o = reststore.Options{URL: section["url"], User: section["user"], Secret: section["secret"], Schemas: schemas}
 	if o.Mapping, o.File, err = readMapping(section["mapping"]); err != nil {

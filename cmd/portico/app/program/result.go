@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// CannotRun wraps an error that kept a command from doing its check. Its exit code differs
+// CannotRun wraps an error that prevented a command from doing its check. Its exit code differs
 // from that of a check that found something.
 type CannotRun struct{ Err error }
 
-// Error returns what kept the command from its check.
+// Error returns the message of the wrapped error.
 func (e CannotRun) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
@@ -46,9 +46,9 @@ func WriteResult(cmd *cobra.Command, result any, f func(io.Writer)) error {
 	return err
 }
 
-// Printable returns a text from elsewhere, such as a name of the store, with U+FFFD in place of each
-// character that a terminal would obey or not show, and of each line break: it would begin another row
-// of a table.
+// Printable returns a text from outside, such as a name in the store, with U+FFFD in place of each
+// control or invisible character. This includes line breaks, which would begin another row of a
+// table.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

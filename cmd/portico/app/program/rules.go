@@ -47,7 +47,7 @@ func CanMirror(cfg *config.Config) bool {
 	return cfg.Follow.DSN != "" && cfg.Legacy.URL != ""
 }
 
-// CheckRoutes returns what is wrong with the table routes as a whole.
+// CheckRoutes returns the faults of the table routes as a whole.
 func CheckRoutes(cfg *config.Config) []string {
 	if cfg.Legacy.URL == "" {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-// Settings returns all settings, including those of the backends. It lists them once, because
-// every command has their flags.
+// Settings returns all settings, including the settings of the backends. It lists them once,
+// because every command has their flags.
 func (p *Program) Settings() []config.Setting {
 	if p.listed == nil {
 		p.listed = config.Settings(p.Sections()...)
@@ -109,7 +109,7 @@ func (p *Program) CheckNames() error {
 
 var sectionName = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
 
-// maxReportedFaults limits how many faults of a file a reload reports.
+// maxReportedFaults limits the number of faults of a file that a reload reports.
 const maxReportedFaults = 50
 
 // Faults returns the faults of an error of a reload.

@@ -18,8 +18,8 @@ func Schemas(cfg *config.Config) (*adapter.Schemas, error) {
 	return adapter.NewSchemas().With(added...)
 }
 
-// Fields returns the fields of the contract, including those that cfg adds and
-// without those that it hides from a role.
+// Fields returns the fields of the contract, including the fields that cfg adds and without the
+// fields that it hides from a role.
 func Fields(cfg *config.Config) (*contract.Fields, error) {
 	var options contract.FieldOptions
 	for _, a := range cfg.Attributes {

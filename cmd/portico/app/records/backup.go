@@ -15,7 +15,7 @@ import (
 	"github.com/portico-commerce/portico/contracttests/report"
 )
 
-// A result is what the commands print with --json.
+// A result is the output of the commands with --json.
 type result struct {
 	File     string            `json:"file"`
 	Bytes    int64             `json:"bytes"`
@@ -68,7 +68,7 @@ images that the database names and whose bytes were not there.`,
 	return cmd
 }
 
-// save writes the archive, and prints what is in it.
+// save writes the archive, and prints a summary of its contents.
 func save(p *program.Program, cmd *cobra.Command, path string) (err error) {
 	cfg, err := p.LoadConfig(cmd)
 	if err != nil {
@@ -116,7 +116,7 @@ func printResult(w io.Writer, done string, r *result) {
 // and on disk, and never replaces another file.
 func writeNew(path string, write func(io.Writer) error) (err error) {
 	folder := filepath.Dir(path)
-	file, err := os.CreateTemp(folder, ".portico-backup-*") // readable by its owner alone
+	file, err := os.CreateTemp(folder, ".portico-backup-*") // readable only by its owner
 	if err != nil {
 		return err
 	}

@@ -32,8 +32,8 @@ The guide is adapter/README.md.`,
 	return cmd
 }
 
-// mappingOptions returns the options of the backend rest for the mapping file in args, or for that of
-// the configuration.
+// mappingOptions returns the options of the backend rest for the mapping file in args, or for the
+// configured one.
 func mappingOptions(p *program.Program, cmd *cobra.Command, args []string) (o reststore.Options, err error) {
 	cfg, err := p.LoadConfig(cmd)
 	if err != nil {
@@ -86,8 +86,7 @@ Exit codes: 0 there is no fault, 1 there are faults, 2 the check could not be ma
 	return cmd
 }
 
-// check prints what is to be said about a mapping file. It returns an error if there are
-// faults.
+// check prints the remarks about a mapping file. It returns an error if there are faults.
 func check(cmd *cobra.Command, o reststore.Options) error {
 	remarks := reststore.Check(o)
 	if remarks == nil {

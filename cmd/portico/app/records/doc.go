@@ -16,8 +16,9 @@
 // # How it is tested
 //
 // The tests here check how files are read and written. Everything else is tested as users run it,
-// with real databases: the tests of package importer cover import, follow, export and ids, those of
-// package app cover mapping files, and contracttests/program covers the rest. There, no file and no
-// table contains an erased customer's e-mail address or names; a backup restores a database that was
-// destroyed, on every engine; and the program is killed in the middle of a backup.
+// with real databases: the tests of package importer cover import, follow, export and ids, the
+// tests of package app cover mapping files, and contracttests/program covers the rest. There, no
+// file and no table contains an erased customer's e-mail address or names; a backup restores a
+// database that was destroyed, on every engine; and the program is killed in the middle of a
+// backup.
 package records

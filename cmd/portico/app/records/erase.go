@@ -26,7 +26,7 @@ type options struct {
 	keepOrders, dryRun, yes, force bool
 }
 
-// A receipt says what was erased where. It names nobody.
+// A receipt lists the erased data. It contains no name or e-mail address.
 type receipt struct {
 	Customer int64     `json:"customer"`
 	Time     time.Time `json:"time"`
@@ -106,7 +106,7 @@ func erase(p *program.Program, cmd *cobra.Command, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	// The recordings come first: without the customer nobody knows what to look for in them.
+	// The recordings come first: the search in them needs the customer's e-mail address and names.
 	options := sqlstore.ErasureOptions{Customer: adapter.Key(o.customer), KeepOrders: o.keepOrders, DryRun: true}
 	var person sqlstore.ErasedPerson
 	done.ErasureReceipt, person, err = db.EraseCustomer(cmd.Context(), options, nil)
@@ -142,7 +142,8 @@ func erase(p *program.Program, cmd *cobra.Command, o options) (err error) {
 // maxNotedRecordings is the number of recordings that a note names.
 const maxNotedRecordings = 100
 
-// note returns what is stored of a receipt until it has been printed.
+// note returns the text of a receipt, shortened, which is stored until the receipt has been
+// printed.
 func note(done receipt) (string, error) {
 	if more := len(done.Recordings) - maxNotedRecordings; more > 0 {
 		done.Recordings = append(slices.Clone(done.Recordings[:maxNotedRecordings]), fmt.Sprintf("and %d more", more))
@@ -151,7 +152,7 @@ func note(done receipt) (string, error) {
 	return string(text), err
 }
 
-// resume finishes the erasure of a customer whom an earlier run has erased, and prints its receipt.
+// resume finishes an erasure that an earlier run has begun, and prints its receipt.
 func resume(cmd *cobra.Command, db *sqlstore.DB, o options) error {
 	text, err := db.UnendedErasure(cmd.Context(), adapter.Key(o.customer))
 	switch {
@@ -181,7 +182,7 @@ func finish(cmd *cobra.Command, db *sqlstore.DB, done receipt) error {
 	return db.EndErasure(cmd.Context(), adapter.Key(done.Customer))
 }
 
-// returns says what would bring a customer back, or "".
+// returns describes the mechanism that would bring a customer back, or returns "".
 func returns(cfg *config.Config) string {
 	switch {
 	case cfg.Follow.DSN != "":

@@ -98,7 +98,7 @@ func exportStore(p *program.Program, cmd *cobra.Command, path string, o exportOp
 	return program.WritePrivately(path, write)
 }
 
-// exportBatch is the number of records that are read at once.
+// exportBatch is the number of records that are read in one batch.
 const exportBatch = 100
 
 // exportRecords writes all records of a store.
@@ -128,7 +128,7 @@ type mediaFolder struct {
 	db     *sqlstore.DB
 	inline bool
 	base   string // the folder of the data set
-	name   string // of the folder below it; empty: there is none
+	name   string // of the folder below it; empty: no such folder
 }
 
 // newMediaFolder returns the folder for the images of a data set at path. It is created
@@ -163,7 +163,8 @@ func relativePath(folder, path string) (string, error) {
 	return filepath.Rel(from, to)
 }
 
-// content returns where the bytes of an image are, after copying them there.
+// content returns the content of an image for the data set. It first copies the image into the
+// folder, unless images are inline.
 func (m *mediaFolder) content(ctx context.Context, file string) (c dataset.Content, err error) {
 	in, err := m.db.OpenMedia(ctx, file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -122,7 +122,7 @@ func runFollow(p *program.Program, cmd *cobra.Command, flags *followCommand) (er
 			return err
 		}
 	}
-	metrics := follow.NewMetrics(prometheus.NewRegistry()) // which nobody reads
+	metrics := follow.NewMetrics(prometheus.NewRegistry()) // the metrics are not served
 	follower, err := NewFollower(p, cfg, db, flags.removals, writtenHere(cfg), metrics, log)
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ type PrintedCheck struct {
 	Findings []printedFinding `json:"findings"`
 }
 
-// A printedFinding says what keeps the log from being read, or makes that unreliable.
+// A printedFinding is a problem that makes reading the log impossible or unreliable.
 type printedFinding struct {
 	Name    string `json:"name"`
 	Problem string `json:"problem"`
@@ -152,7 +152,7 @@ type printedFinding struct {
 	Fatal   bool   `json:"fatal"` // the log cannot be read until it is mended
 }
 
-// checkFollowing says whether the binary log can be read.
+// checkFollowing checks that the binary log can be read, and prints its findings.
 func checkFollowing(cmd *cobra.Command, cfg *config.Config) error {
 	findings, err := binlog.Check(cmd.Context(), binlog.Options{DSN: cfg.Follow.DSN, Prefix: cfg.Follow.Prefix, OldTLS: cfg.Follow.OldTLS})
 	if err != nil {
@@ -222,7 +222,7 @@ func (flags *followCommand) override(cmd *cobra.Command, cfg *config.Config) err
 	return nil
 }
 
-// NewFollower returns a follower of the old shop that cfg names. here is as in
+// NewFollower returns a follower of the legacy store that cfg names. here is as in
 // [importer.Options.WrittenHere].
 func NewFollower(p *program.Program, cfg *config.Config, db *sqlstore.DB, removals int64, here func(resource string) bool, metrics *follow.Metrics, log *slog.Logger) (*follow.Follower, error) {
 	if err := p.RequireOwnRecords(cfg, "follow"); err != nil {

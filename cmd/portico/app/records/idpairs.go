@@ -20,8 +20,8 @@ import (
 const (
 	// maxPairLine bounds a line of a file of ids, in bytes.
 	maxPairLine = 4096
-	// maxPairLines bounds its lines. All pairs are held in memory, as a single error means
-	// that none is stored.
+	// maxPairLines bounds its lines. All pairs are held in memory, as no pair is stored if there is
+	// a single error.
 	maxPairLines = 1_000_001
 )
 
@@ -109,7 +109,7 @@ func parseKey(text string) (adapter.Key, bool) {
 	return adapter.Key(n), err == nil && n >= 0 && strconv.FormatInt(n, 10) == text
 }
 
-// backendIDProblem returns what is wrong with a backend id, "" if nothing is.
+// backendIDProblem describes the fault of a backend id, "" for a valid id.
 func backendIDProblem(id string) string {
 	switch {
 	case id == "":

@@ -142,7 +142,7 @@ Exit codes: 0 nothing was found, 1 something was found, 2 the check could not be
 	return cmd
 }
 
-// A findingHelp explains a kind of finding: what it means, and what to do about it.
+// A findingHelp explains a kind of finding: its meaning and its remedy.
 type findingHelp struct {
 	kind            replica.Kind
 	meaning, remedy string
@@ -355,7 +355,7 @@ func idsSubcommand(p *program.Program, use, short string, args cobra.PositionalA
 				return program.CannotRun{Err: err}
 			}
 			if section := cfg.Sections[cfg.Adapter]; section != nil {
-				section["scan_every"] = "0s" // a scan in the background would change what the command reads
+				section["scan_every"] = "0s" // a background scan would change the records
 			}
 			store, err := p.OpenBackendStore(cmd.Context(), cfg, program.NewLogger(cmd.ErrOrStderr(), program.WarningsOnly(cfg)))
 			if err != nil {

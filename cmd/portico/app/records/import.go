@@ -115,8 +115,7 @@ The store notes which database it was filled from. If it is another one now, if 
 like an older copy, or if more than 5 % of the records of a kind would be removed, the
 command stops before it removes anything, and says which option lets it go on.`
 
-// runImport imports the parts of the old shop that the arguments name, and prints what
-// became of them.
+// runImport imports the parts of the legacy store that the arguments name, and prints a report.
 func runImport(p *program.Program, cmd *cobra.Command, flags *importCommand, args []string) (err error) {
 	ctx := cmd.Context()
 	cfg, err := p.LoadConfig(cmd)
@@ -153,7 +152,7 @@ func runImport(p *program.Program, cmd *cobra.Command, flags *importCommand, arg
 	if err != nil {
 		return err
 	}
-	var backend *program.BackendStore // nil: there is none, or it is not joined yet
+	var backend *program.BackendStore // nil: no backend, or not joined yet
 	if p.Backend(cfg.Adapter) != nil {
 		options.Join = func(ctx context.Context, local *sqlstore.RecordAdapter) (_ importer.Joined, err error) {
 			if backend, err = p.JoinForImport(ctx, cfg, db, local, log); err != nil {
@@ -175,8 +174,8 @@ func runImport(p *program.Program, cmd *cobra.Command, flags *importCommand, arg
 	if err != nil && len(imp.Report.Resources) == 0 {
 		return err
 	}
-	// What was stored is reported even if a later part fails, or the backend lacks some of it:
-	// the next run only says that it is here already.
+	// Stored records are reported even if a later part fails, or the backend lacks some of them:
+	// the next run only reports them as unchanged.
 	printed := printedRecords{Report: *imp.Report}
 	if err == nil && backend != nil {
 		printed.AtBackend, err = createAtBackend(cmd, backend)
@@ -192,7 +191,7 @@ func importsCredentials(parts []string) bool {
 	return slices.Contains(parts, importer.All) || slices.Contains(parts, importer.CredentialsGroup)
 }
 
-// noteImport stores, where "portico plan" finds it, that everything was imported.
+// noteImport records the complete import as evidence for "portico plan".
 func noteImport(ctx context.Context, db *sqlstore.DB, done plan.Import) error {
 	text, err := json.Marshal(done)
 	if err != nil {
@@ -221,8 +220,8 @@ func (flags *importCommand) transfer(cmd *cobra.Command, cfg *config.Config, db 
 	}, nil
 }
 
-// writtenHere returns a function that reports whether Portico answers the writes of a resource
-// while there is an old system that does not get them, or nil if there is none.
+// writtenHere returns a function that reports whether Portico answers the writes of a resource and
+// does not repeat them at the legacy store. It returns nil if there is no legacy store.
 func writtenHere(cfg *config.Config) func(resource string) bool {
 	if cfg.Legacy.URL == "" {
 		return nil
@@ -239,7 +238,7 @@ func writesRule(rules proxy.Rules, resource string) proxy.Rule {
 	return rules.For(&contract.Address{Route: &contract.Route{Resource: resource}})
 }
 
-// checkImport returns an error if the configuration does not allow what the flags ask for.
+// checkImport returns an error if the flags contradict each other or the configuration.
 func checkImport(p *program.Program, cfg *config.Config, flags *importCommand, parts []string) error {
 	if err := p.RequireOwnRecords(cfg, "import"); err != nil {
 		return err

@@ -13,8 +13,7 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-// settingLists returns the values of the settings that list what products may have, by their
-// names.
+// settingLists returns the settings that list the values which products may have, by name.
 func settingLists(cfg *config.Config) map[string][]string {
 	return map[string][]string{
 		"store.attribute_sets": cfg.Store.AttributeSets,
@@ -49,7 +48,7 @@ func (f *configWriter) comment(text string) {
 	}
 }
 
-// writeComments writes the comments, indented like what follows.
+// writeComments writes the comments, indented like the setting that follows.
 func (f *configWriter) writeComments(w io.Writer, indent string) {
 	for _, c := range f.comments {
 		fmt.Fprintf(w, "%s# %s\n", indent, c)
@@ -101,7 +100,8 @@ func (f *configWriter) String() string {
 	return all.String()
 }
 
-// yamlScalar returns a text as YAML has it: as it is if that reads as the same text.
+// yamlScalar returns a text as a YAML scalar: unchanged if YAML reads it as the same text, and
+// quoted otherwise.
 func yamlScalar(text string) string {
 	var plain struct{ V string }
 	if yaml.Unmarshal([]byte("v: "+text+"\n"), &plain) == nil && plain.V == text && text != "" && !strings.ContainsAny(text, "\r\n") {

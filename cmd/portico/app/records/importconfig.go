@@ -42,7 +42,7 @@ the attributes that the file adds.`,
 	return cmd
 }
 
-// printShopConfig prints the settings of the old shop as a configuration file.
+// printShopConfig prints the settings of the legacy store as a configuration file.
 func printShopConfig(cmd *cobra.Command, source *importSource) (err error) {
 	dsn, err := source.read(cmd)
 	if err != nil {
@@ -61,7 +61,7 @@ func printShopConfig(cmd *cobra.Command, source *importSource) (err error) {
 	return err
 }
 
-// shopConfig returns the settings of the old shop as a configuration file.
+// shopConfig returns the settings of the legacy store as a configuration file.
 func shopConfig(settings []magento1.Setting) string {
 	f := &configWriter{}
 	f.comment("What clients of the old shop expect. \"documented\" is for clients that follow the contract to the letter.")
@@ -96,8 +96,8 @@ func shopConfig(settings []magento1.Setting) string {
 	return "# The settings of an old shop, by \"portico import config\". Read them through.\n\n" + f.String()
 }
 
-// ownAttributes returns the names of the old shop's own attributes, by resource. They are in no
-// entry of the table fields, as those of the table attributes say which roles have them.
+// ownAttributes returns the names of the legacy store's own attributes, by resource. They are in no
+// entry of the table fields, because the entries of the table attributes name their roles.
 func ownAttributes(settings []magento1.Setting) map[adapter.Resource][]string {
 	own := map[adapter.Resource][]string{}
 	for _, s := range settings {
@@ -108,8 +108,8 @@ func ownAttributes(settings []magento1.Setting) map[adapter.Resource][]string {
 	return own
 }
 
-// fieldListEntry returns a list of fields of the old shop as an entry of the table fields, "" if it
-// limits nothing, and the names in it that the contract does not give the role.
+// fieldListEntry returns a list of fields of the legacy store as an entry of the table fields, ""
+// if it limits nothing, and the names in it that the contract does not give the role.
 func fieldListEntry(l *magento1.FieldList, own map[adapter.Resource][]string) (entry string, leftOut []string) {
 	var role contract.Role
 	for _, r := range contract.Roles() {
@@ -141,8 +141,8 @@ func fieldListEntry(l *magento1.FieldList, own map[adapter.Resource][]string) (e
 	return fmt.Sprintf("{resource: %s, role: %s%s}", l.Resource, l.Role, entry), leftOut
 }
 
-// missingFields returns a function that returns the entry of the table fields for a list of the old
-// shop, or "" if the list limits nothing or the configuration has an entry of its own.
+// missingFields returns a function that returns the entry of the table fields for a list of the
+// legacy store, or "" if the list limits nothing or the configuration has an entry of its own.
 func missingFields(cfg *config.Config) func(*magento1.FieldList) string {
 	return func(l *magento1.FieldList) string {
 		if slices.ContainsFunc(cfg.Fields, func(f config.FieldList) bool { return f.Resource == string(l.Resource) && f.Role == l.Role }) {

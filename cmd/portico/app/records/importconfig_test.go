@@ -15,7 +15,7 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-// TestShopConfig checks that no text of the old shop gets out of its place in the file.
+// TestShopConfig checks that no text of the legacy store can break out of its place in the file.
 func TestShopConfig(t *testing.T) {
 	text := shopConfig([]magento1.Setting{
 		{Name: "store.timezone", Value: "Europe/Berlin", From: "core_config_data\nlisten: 0.0.0.0:80\r\u2028adapter: rest"},
@@ -68,7 +68,7 @@ func TestYAMLScalar(t *testing.T) {
 	}
 }
 
-// TestMissingSettings checks what the part attributes names.
+// TestMissingSettings checks the missing settings that the part attributes reports.
 func TestMissingSettings(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "portico.yaml")
 	const settings = "store: {attribute_sets: '4', tax_classes: '0,2', themes: 'base/default'}\nattributes:\n  - {resource: products, name: size, kind: integer, roles: [admin]}\n"

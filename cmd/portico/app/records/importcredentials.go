@@ -60,7 +60,8 @@ command reports it. With --update that of the old shop replaces it.
 	return cmd
 }
 
-// A widening holds the flags that say who may do more in the store than in the old shop.
+// A widening holds the flags that name the users who get more rights in the store than they have in
+// the legacy store.
 type widening struct {
 	admins    []string
 	customers bool
@@ -116,8 +117,8 @@ func importCredentialsAlone(ctx context.Context, p *program.Program, cmd *cobra.
 	return program.WriteResult(cmd, printedImport{DryRun: source.dryRun, ImportReport: done}, func(w io.Writer) { printImportedCredentials(w, source.dryRun, done) })
 }
 
-// printImportedCredentials writes the counts as a table, followed by the reasons for
-// skipping credentials, the notes on single ones, and who can do less in the old shop.
+// printImportedCredentials writes the counts as a table, followed by the reasons for skipping
+// credentials, the notes on single ones, and the users with fewer rights in the legacy store.
 func printImportedCredentials(w io.Writer, dryRun bool, done stored.ImportReport) {
 	tallies := []struct {
 		name  string
@@ -142,7 +143,8 @@ func printImportedCredentials(w io.Writer, dryRun bool, done stored.ImportReport
 	printLimited(w, done.Limited)
 }
 
-// printLimited writes who can do less in the old shop than here, what that is, and what to do.
+// printLimited writes the users who have fewer rights in the legacy store than here, with their
+// rights and the remedy.
 func printLimited(w io.Writer, limited []stored.LimitedUser) {
 	if len(limited) == 0 {
 		return

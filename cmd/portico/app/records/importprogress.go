@@ -9,8 +9,8 @@ import (
 	"github.com/portico-commerce/portico/contracttests/report"
 )
 
-// An importProgress shows how far the import of a part has got: on a terminal by a bar with
-// the rate and the time that is left, elsewhere by one line at the end.
+// An importProgress shows the progress of the import of a part: a bar with the rate and the
+// remaining time on a terminal, and otherwise one line at the end.
 type importProgress struct {
 	w     io.Writer
 	part  string
@@ -26,7 +26,7 @@ func newImportProgress(w io.Writer, part string, total int64) *importProgress {
 
 // Set shows that so many records are done.
 func (p *importProgress) Set(done int64) {
-	total := max(p.total, done) // the old shop may have got more
+	total := max(p.total, done) // the legacy store may have got more
 	rate := p.rate(done)
 	left := time.Duration(float64(total-done) / max(rate, 1) * float64(time.Second))
 	p.bar.Show(int(done), int(total), fmt.Sprintf("%s, %.0f records/s, %s left", p.part, rate, left.Round(time.Second)))

@@ -13,7 +13,7 @@ import (
 // printedRecords is the JSON output of "portico import".
 type printedRecords struct {
 	importer.Report
-	// AtBackend is the number of records that a backend has got, with their parts.
+	// AtBackend is the number of records, with their parts, that were created at a backend.
 	AtBackend int `json:"at_backend,omitempty"`
 }
 
@@ -29,8 +29,8 @@ func listed[T any](keys []T, count int64) string {
 	return strings.Join(texts, ", ")
 }
 
-// printable returns a text of the old shop as it is if a terminal shows it as it is, and quoted
-// otherwise.
+// printable returns a text of the legacy store, quoted if it has characters that a terminal cannot
+// print.
 func printable(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(text)
@@ -38,7 +38,8 @@ func printable(text string) string {
 	return text
 }
 
-// print writes the report for people: counts, then what was skipped, then what to do.
+// print writes the report for people: counts, skipped records, missing settings, and the next
+// steps.
 func (r *printedRecords) print(w io.Writer) {
 	if len(r.Resources) > 0 {
 		printCounts(w, r.DryRun, r.Resources)

@@ -14,8 +14,8 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-// An importSource holds the flags that the import commands share: they name the database of
-// Magento 1 or OpenMage, and say how to read it.
+// An importSource holds the flags that the import commands share: they name the database of Magento
+// 1 or OpenMage, and set the options for reading it.
 type importSource struct {
 	dsn, dsnFile, tablePrefix string
 	charset                   string
@@ -24,7 +24,7 @@ type importSource struct {
 	dryRun, update            bool
 }
 
-// addSourceFlags defines the flags that name the database and say how to read it.
+// addSourceFlags defines the flags that name the database and set the options for reading it.
 func (o *importSource) addSourceFlags(cmd *cobra.Command) {
 	o.addDatabaseFlags(cmd)
 	o.addRateFlag(cmd, "rows to read per second at most, to spare the running shop; 0 is no limit")
@@ -76,8 +76,8 @@ func (o *importSource) read(cmd *cobra.Command) (string, error) {
 	return dsn, nil
 }
 
-// open connects to the database. It reads records with the attributes that the store of
-// cfg has. skipped is called for what the reader leaves out; nil: nobody asks.
+// open connects to the database. It reads records with the attributes that the store of cfg has. It
+// calls skipped, unless it is nil, for each record or value that the reader leaves out.
 func (o *importSource) open(ctx context.Context, cmd *cobra.Command, cfg *config.Config, skipped func(magento1.Skipped)) (*magento1.Database, error) {
 	dsn, err := o.read(cmd)
 	if err != nil {
@@ -106,7 +106,8 @@ func (o *importSource) explain(err error) error {
 	return err
 }
 
-// settingTexts returns what in the configuration decides which records an import makes.
+// settingTexts returns the parts of the configuration that determine the records that an import
+// makes.
 func settingTexts(cfg *config.Config) []string {
 	texts := make([]string, len(cfg.Attributes))
 	for i, a := range cfg.Attributes {

@@ -120,11 +120,11 @@ type skeleton struct {
 type skeletonResource struct {
 	Name       adapter.Resource
 	Attributes []string // that the backend owns
-	Values     []string // of these, those that documents have themselves
-	Nested     []string // of these, those that hold parts, as members of a jq object with the parts
+	Values     []string // the owned attributes that documents have themselves
+	Nested     []string // the owned attributes that hold parts, as members of a jq object with the parts
 	Imported   bool     // records that only the backend has are imported
 	Others     []string // lines that name all others
-	Defaults   []string // of those that every record needs, as members of a jq object
+	Defaults   []string // of attributes that every record needs, as members of a jq object
 	Fields     string   // of a GraphQL document
 	Verbs      []string
 	Identified bool   // parts have ids
@@ -133,11 +133,11 @@ type skeletonResource struct {
 	Parts      []*skeletonResource
 }
 
-// An example says how a skeleton maps a resource: the attributes that many backends own, and
-// what tells parts apart: id, an attribute, or nothing for a single part.
+// An example determines how a skeleton maps a resource: it has the attributes that many backends
+// own, and the key that identifies a part: id, an attribute, or nothing for a single part.
 type example struct {
 	owned, match, verbs string
-	// useful are further defaults, of attributes without which clients see little of a record.
+	// useful are further defaults, of attributes without which a record shows little to clients.
 	useful []string
 }
 
@@ -242,7 +242,7 @@ func newSkeletonResource(schema *adapter.Schema) *skeletonResource {
 		case a.Name == schema.Key, a.Name == schema.RootAttribute, slices.Contains(r.Attributes, a.Name):
 		case schema.Needs(&a) && e.owned == "":
 			r.Attributes = append(r.Attributes, a.Name)
-		case schema.Needs(&a) && !schema.HasFile: // files come with what they need
+		case schema.Needs(&a) && !schema.HasFile: // files come with the attributes that they need
 			r.Defaults = append(r.Defaults, a.Name+": "+defaultOf(&a))
 			fallthrough
 		case !a.WriteOnly && !a.OnDemand:

@@ -6,11 +6,12 @@ import (
 	"strconv"
 )
 
-// maxReasons limits how many reasons are counted separately. All others are counted together.
+// maxReasons limits the number of reasons that are counted separately. All others are counted
+// together.
 const maxReasons = 1000
 
-// A reason is why records of a resource are unreadable, or why a value of theirs is left out: the first of them, and
-// their number.
+// A reason is a reason for which records of a resource are unreadable or one of their values is
+// left out. It has the first record, and the number of records.
 type reason struct {
 	replica.Finding
 	Records int `json:"records"`
@@ -21,7 +22,7 @@ func (r *reason) String() string {
 	return fmt.Sprintf("%-16s%s: %d, such as backend id %s: %s", r.Kind, r.Resource, r.Records, strconv.Quote(r.ID), strconv.Quote(r.Detail))
 }
 
-// reasons are those of all such records, in the order in which they were found.
+// reasons holds the reasons of all such records, in the order in which they were found.
 type reasons struct {
 	all  []*reason
 	find map[replica.Finding]*reason // by kind, resource and detail

@@ -43,7 +43,7 @@ func removeRecordings(folder string, person sqlstore.ErasedPerson, dryRun bool) 
 	return removed, err
 }
 
-// tells reports whether a file has the e-mail address of a person, or both names.
+// tells reports whether a file contains the e-mail address of a person, or both names.
 func tells(root *os.Root, path string, person sqlstore.ErasedPerson) (bool, error) {
 	file, err := root.Open(path)
 	if err != nil {
@@ -64,8 +64,9 @@ func tells(root *os.Root, path string, person sqlstore.ErasedPerson) (bool, erro
 		hasValue(content, person.FirstName) && hasValue(content, person.LastName), nil
 }
 
-// hasValue reports whether a text is a whole value in a content in small letters: of JSON, of XML, or of
-// either in a string of JSON. Short names are part of other words.
+// hasValue reports whether a text is a whole value in lower-case content: a value of JSON or XML,
+// or of either inside a JSON string. A match within a value does not count, because short names are
+// parts of other words.
 func hasValue(content []byte, text string) bool {
 	if text == "" {
 		return false

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestRemoveRecordings removes the files that tell of a person with short names, and no others.
+// TestRemoveRecordings checks that the files with the names of a person are removed, and no others,
+// even if the names are short.
 func TestRemoveRecordings(t *testing.T) {
 	person := sqlstore.ErasedPerson{Email: "al.li@example.com", FirstName: "Al", LastName: "Li"}
 	for _, c := range []struct {

@@ -65,7 +65,7 @@ be, and 1 otherwise.`,
 	return cmd
 }
 
-// restore reads the archive, and prints what was in it.
+// restore reads the archive, and prints a summary of its contents.
 func restore(p *program.Program, cmd *cobra.Command, path string, how backups.Options) (err error) {
 	cfg, err := p.LoadConfig(cmd)
 	if err != nil {
@@ -101,7 +101,7 @@ func restore(p *program.Program, cmd *cobra.Command, path string, how backups.Op
 	return program.WriteResult(cmd, done, func(w io.Writer) { printResult(w, "restored", done) })
 }
 
-// recordsAtOnce is the number of records that are read at once.
+// recordsAtOnce is the number of records that are read in one batch.
 const recordsAtOnce = 100
 
 // readRecords reads every record through the adapter, checks the secret key, and returns the number

@@ -153,9 +153,9 @@ func seedStore(p *program.Program, cmd *cobra.Command, path string, replace, whi
 	return pushRecords(cmd, store)
 }
 
-// readDataset reads the data set at path. Its records may have the attributes that cfg
-// adds. It refuses the public credentials of the demo store, which would let anybody call
-// the store. closeFiles ends the access to the folder with the images.
+// readDataset reads the data set at path. Its records may have the attributes that cfg adds. It
+// refuses the public credentials of the demo store, with which anybody could call the store.
+// closeFiles closes the folder with the images.
 func readDataset(path string, cfg *config.Config) (data *adapter.Dataset, closeFiles func() error, err error) {
 	schemas, err := program.Schemas(cfg)
 	if err != nil {

@@ -70,7 +70,7 @@ var (
 	errExcluded = errors.New("scans leave the record out: see above")
 )
 
-// try reads a record and prints what was sent, received and understood.
+// try reads a record and prints the requests, the replies and the resulting attributes.
 func try(cmd *cobra.Command, o reststore.Options, resource adapter.Resource, id string, key adapter.Key) error {
 	tried, err := reststore.Try(cmd.Context(), o, resource, id, key)
 	if err != nil && len(tried.Requests) == 0 {
@@ -91,7 +91,7 @@ func try(cmd *cobra.Command, o reststore.Options, resource adapter.Resource, id 
 		return errors.Join(writeJSON(cmd.OutOrStdout(), tried), err)
 	}
 	writeTrial(&text, tried)
-	_, _ = io.WriteString(cmd.OutOrStdout(), program.PrintableLines(text.String())) // the error of the trial tells more
+	_, _ = io.WriteString(cmd.OutOrStdout(), program.PrintableLines(text.String())) // err is more useful
 	return err
 }
 
