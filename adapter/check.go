@@ -17,7 +17,7 @@ import (
 // time of decoding a whole image. Encoders write about ten.
 const maxJPEGScans = 200
 
-// A ImageChecker decides whether bytes are an image (product_parts 2.4, step 5). It decodes the
+// An ImageChecker decides whether bytes are an image (product_parts 2.4, step 5). It decodes the
 // whole image, since a truncated one is refused. The images that it decodes at the same time
 // have at most maxPixels pixels together, so that small files with large images cannot exhaust
 // the memory.

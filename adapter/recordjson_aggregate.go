@@ -1,6 +1,6 @@
 package adapter
 
-// An JSONAggregate is the JSON of a record with its parts and the scoped values of both.
+// A JSONAggregate is the JSON of a record with its parts and the scoped values of both.
 type JSONAggregate struct {
 	Record  JSONRecord `json:"record"`
 	PartsOf []Resource `json:"parts_of,omitempty"`

@@ -13,7 +13,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/resource"
 )
 
-// An LegacyAuth is the way in which a call is signed when it is forwarded to the legacy store.
+// A LegacyAuth is the way in which a call is signed when it is forwarded to the legacy store.
 type LegacyAuth uint8
 
 const (

@@ -51,7 +51,7 @@ func (imp *Importer) importRecords(ctx context.Context, p magento1.Part, o adapt
 	return nil
 }
 
-// An Batch collects records until there are enough for a transaction.
+// A Batch collects records until there are enough for a transaction.
 type Batch struct {
 	imp      *Importer
 	Part     magento1.Part

@@ -80,8 +80,9 @@ func (w stockItems) lockAll(ctx context.Context, tx Tx, keys []adapter.Key) (map
 // have not been changed yet. An err ends the whole transaction.
 func (w stockItems) updateOne(ctx context.Context, tx Tx, p *adapter.UpdateParams, locked map[adapter.Key]adapter.Record, mirror *mirroredWrite) (failure, err error) {
 	var change adapter.Record
-	current, unchanged := locked[p.Key]
-	if delete(locked, p.Key); unchanged {
+	current, first := locked[p.Key]
+	delete(locked, p.Key)
+	if first {
 		change, err = p.RunChange(current)
 	} else {
 		current, change, err = w.lockForChange(ctx, tx, p)

@@ -16,7 +16,7 @@ func newRecordAdapter(db *Database) *RecordAdapter {
 	return &RecordAdapter{db: db, Stores: rules.Stores(ruled{DB: db}, db.ReaderOf)}
 }
 
-// An RecordAdapter serves the records of a DB. It implements adapter.Adapter, adapter.Importer,
+// A RecordAdapter serves the records of a DB. It implements adapter.Adapter, adapter.Importer,
 // adapter.Noter and adapter.Exporter.
 type RecordAdapter struct {
 	db     *Database

@@ -29,7 +29,7 @@ type ErasureOptions struct {
 	Last func(ctx context.Context, tx *engine.Tx, receipt *ErasureReceipt) error
 }
 
-// A ErasedPerson holds the data to search files and notes for.
+// An ErasedPerson holds the data to search files and notes for.
 type ErasedPerson struct{ Email, FirstName, LastName string }
 
 // A erasedCount is the number of rows of a table that were erased or overwritten.
@@ -38,7 +38,7 @@ type erasedCount struct {
 	Rows  int64  `json:"rows"`
 }
 
-// A ErasureReceipt counts the erased data. It contains no names.
+// An ErasureReceipt counts the erased data. It contains no names.
 type ErasureReceipt struct {
 	Deleted     []erasedCount `json:"deleted"`
 	Overwritten []erasedCount `json:"overwritten"`

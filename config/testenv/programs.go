@@ -21,9 +21,8 @@ const (
 	testsPerCore = 3
 )
 
-// Main is called by TestMain. It runs the tests; or, if the test binary was started by
-// the path that [Self] returns, the main function of the program of that name. It does
-// not return. Unless TMPDIR is set, tests store temporary files in [MemoryFolder].
+// Main is called by TestMain and does not return. It runs the tests, unless the binary was started
+// under the name of a program in mains ([Self]): then it runs that program. Unless TMPDIR is set, tests store temporary files in [MemoryFolder].
 func Main(m *testing.M, mains map[string]func()) {
 	if main, ok := mains[filepath.Base(os.Args[0])]; ok {
 		main()

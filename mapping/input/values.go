@@ -20,8 +20,8 @@ func StoredText(n *codec.Node) (text string, ok bool) {
 	return strings.ReplaceAll(strings.ToValidUTF8(n.String(), ""), "\x00", ""), n.Kind != codec.Struct
 }
 
-// Line returns the value of an optional text, cut to a number of characters and of bytes, of
-// which 0 means no limit: null for an empty one.
+// Line returns an optional text, cut to at most that many characters and bytes (0 is no limit), or null if
+// the text is empty.
 func Line(n *codec.Node, characters, bytes int) adapter.Value {
 	text, _ := StoredText(n)
 	if characters > 0 {

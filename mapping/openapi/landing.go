@@ -43,7 +43,7 @@ type LandingTopic struct {
 	Content func() (template.HTML, error)
 }
 
-// An LandingExample is a list of commands for a shell.
+// A LandingExample is a list of commands for a shell.
 type LandingExample struct {
 	Title    string
 	Commands string // lines, each with a line feed

@@ -6,7 +6,7 @@ import (
 )
 
 // ErrorResponse returns the response to r, which must be an API request, for an error
-// that kept it from being answered, in the format and words of [pipeline.Serve]. An error
+// that kept it from being answered, in the format and words of [Pipeline.Serve]. An error
 // of kind Unavailable becomes a 503, a [*RateLimitError] a 429 and ErrUnreadableBody a
 // 400. The other parameters are as in Serve.
 func (s *Pipeline) ErrorResponse(ctx context.Context, r *resource.Request, err error, buf []byte) resource.Response {

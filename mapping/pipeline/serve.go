@@ -23,7 +23,7 @@ func (s *Pipeline) Anonymous(r *http.Request) bool {
 
 // ServeCached answers r, which must be an API request, from the memory tier of the reply
 // cache. It runs no step of the pipeline, but returns the same response as
-// [pipeline.Serve]. It may use buf for the body. ok is false if there is no such reply.
+// [Pipeline.Serve]. It may use buf for the body. ok is false if there is no such reply.
 func (s *Pipeline) ServeCached(r *resource.Request, buf []byte) (response resource.Response, ok bool) {
 	if s.replyCache == nil {
 		return response, false

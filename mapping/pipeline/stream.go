@@ -27,7 +27,7 @@ func (s *Pipeline) stream(ctx context.Context, c *Run, reply *resource.Reply, bu
 }
 
 // LogInterruptedList logs the reason why a list broke off after its reply had begun,
-// unless the client is the cause. err is the error of [Response.Stream].
+// unless the client is the cause. err is the error of [resource.Response.Stream].
 func (s *Pipeline) LogInterruptedList(ctx context.Context, call string, err error) {
 	if !errors.Is(err, errClientWrite) && shouldLog(err) {
 		resource.LogFailure(ctx, s.log, call, "list interrupted", err)

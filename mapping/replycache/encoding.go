@@ -23,7 +23,7 @@ const cachedHeaderSize = 2 + 1 + 1 + 1 + entityTagSize + 4
 // Flags of a cached reply.
 const (
 	bareFlag        = 1 << iota // the body is plain HTML, not an envelope
-	clientErrorFlag             // see [Response.ClientError]
+	clientErrorFlag             // see [resource.Response.ClientError]
 )
 
 // entityTagSize is the length of the hash that identifies a body, in bytes.

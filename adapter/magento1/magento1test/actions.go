@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 )
 
-// An ShopAction is something that an administrator or a checkout does to records that it chooses
+// A ShopAction is something that an administrator or a checkout does to records that it chooses
 // at random. It does nothing if there is no such record.
 type ShopAction struct {
 	Name string

@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/memstore"
 )
 
-// An ShopAdapter serves the tables of a shop. It implements [adapter.Adapter].
+// A ShopAdapter serves the tables of a shop. It implements [adapter.Adapter].
 type ShopAdapter struct {
 	shop    *LiveShop
 	schemas *adapter.Schemas

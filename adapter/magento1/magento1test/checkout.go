@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// A OrderLine is a line of an order to place.
+// An OrderLine is a line of an order to place.
 type OrderLine struct{ Product, Quantity int64 }
 
 // ErrOutOfStock means that a product of an order cannot be bought in this quantity.

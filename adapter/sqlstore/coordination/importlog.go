@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
-// A ImportSource is another system from which records were imported.
+// An ImportSource is another system from which records were imported.
 type ImportSource struct {
 	// Name is the source in [adapter.ImportOptions].
 	Name string

@@ -13,7 +13,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
-// A Outboxes holds the client writes that another system has not received yet.
+// An Outboxes holds the client writes that another system has not received yet.
 type Outboxes struct {
 	db    *engine.DB
 	lease *Lease // required for deliveries; nil: none
@@ -241,7 +241,7 @@ func (o Outboxes) change(ctx context.Context, op, text string, ids []int64) (n i
 	return n, err
 }
 
-// A OutboxCount counts the contents of the outbox of a resource.
+// An OutboxCount counts the contents of the outbox of a resource.
 type OutboxCount struct {
 	Waiting, Parked, Held int64
 	Unknown               int64     // creates with an unknown outcome

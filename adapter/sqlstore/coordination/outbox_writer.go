@@ -16,7 +16,7 @@ import (
 
 var errOtherSide = errors.New("the other system has the writes of this resource now, or will have them in a moment")
 
-// A OutboxWriter is a transaction that writes entries of the outbox for package rules.
+// An OutboxWriter is a transaction that writes entries of the outbox for package rules.
 type OutboxWriter struct {
 	*engine.Tx
 	Mirrors bool // whether client writes are entered

@@ -62,8 +62,8 @@ func (r row) Scan(dest ...any) error {
 	return r.rows.Close()
 }
 
-// EachRowOf runs a statement for a few keys at a time: text, a condition on the column, and
-// end.
+// EachRowOf runs a statement for a few keys at a time: text, then a condition that column is one of the keys,
+// then end.
 func EachRowOf(ctx context.Context, query QueryFunc, keys []adapter.Key, scan func(*sql.Rows) error, text, column, end string) error {
 	for chunk := range slices.Chunk(keys, IDsPerStatement) {
 		arguments := KeyArguments(chunk)

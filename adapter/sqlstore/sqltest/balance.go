@@ -43,7 +43,7 @@ func (c *GaleraCluster) Balance(tb testing.TB, database string) (dsn string) {
 	return c.proxy(tb, database, c.Nodes, " backup")
 }
 
-// Alternate is Balance, except that the first two nodes have the connections in turn.
+// Alternate starts an HAProxy before the first two nodes, which get the connections in turn.
 func (c *GaleraCluster) Alternate(tb testing.TB, database string) (dsn string) {
 	tb.Helper()
 	return c.proxy(tb, database, c.Nodes[:2], "")

@@ -57,7 +57,7 @@ func (t *Template) SQLite(tb testing.TB) (dsn string) {
 	return "sqlite:" + path
 }
 
-// Postgres is Database for PostgreSQL.
+// Postgres returns the DSN of a new PostgreSQL database made from the template.
 func (t *Template) Postgres(tb testing.TB) (dsn string) {
 	tb.Helper()
 	s, err := startPostgres()

@@ -68,7 +68,7 @@ type wiring struct {
 	records  adapter.Adapter // behind their guard
 	upstream adapter.Adapter // records, which mirrors writes if they can be mirrored
 
-	watch         *coordination.Watcher
+	importWatcher *coordination.Watcher
 	cache         *cache.Cache
 	authenticator *auth.Authenticator
 	service       *mapping.Service
@@ -192,8 +192,8 @@ func (w *wiring) openMirroring(ctx context.Context) (err error) {
 
 // openCache opens the cache of replies.
 func (w *wiring) openCache(context.Context) (err error) {
-	w.watch = w.db.Changes().NewWatch()
-	if w.cache, err = openReplyCache(w.config, w.watch, w.registry, w.breakers, w.log); err != nil {
+	w.importWatcher = w.db.Changes().NewWatch()
+	if w.cache, err = openReplyCache(w.config, w.importWatcher, w.registry, w.breakers, w.log); err != nil {
 		return err
 	}
 	w.resources.add(w.cache.Close)

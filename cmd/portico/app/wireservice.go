@@ -53,8 +53,8 @@ func (w *wiring) openService(ctx context.Context) (err error) {
 	if w.config.Cache.RedisURL != "" {
 		shared = w.config.Cache.TTL + w.config.Cache.StaleTTL
 	}
-	w.watch.Start(ctx, shared, w.setStoreEpoch, w.service.InvalidateChanged)
-	w.resources.add(w.watch.Close)
+	w.importWatcher.Start(ctx, shared, w.setStoreEpoch, w.service.InvalidateChanged)
+	w.resources.add(w.importWatcher.Close)
 	return nil
 }
 
@@ -112,7 +112,7 @@ func (w *wiring) settings() (mapping.Settings, error) {
 			ListsInFlight:     cfg.Lists.InFlight,
 			JSONWithoutAccept: cfg.AcceptMissing == "json",
 			Now:               time.Now,
-			AwaitChanges:      w.watch.Await,
+			AwaitChanges:      w.importWatcher.Await,
 			SharedCounts:      sharedCounts(w.cache),
 		},
 		ReplySettings:  replycache.ReplySettings{PublicURL: cfg.PublicURL, ReplyCache: replies},

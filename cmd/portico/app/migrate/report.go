@@ -55,7 +55,7 @@ type Report struct {
 	before   float64   // seconds that earlier runs took
 }
 
-// A OneSided counts the records of a list that only one system has.
+// OneSided counts the records of a list that only one system has.
 type OneSided struct {
 	Resource string   `json:"resource"`
 	As       string   `json:"as"`

@@ -233,7 +233,7 @@ func (w *watchers) fetchLegacy(r *http.Request, e *proxy.Exchange) (*compare.Ans
 }
 
 // servePortico lets Portico answer r and returns the answer. It fails if a streamed body
-// is longer than shadow.MaxBody.
+// is longer than [compare.MaxShadowBody].
 func (w *watchers) servePortico(r *http.Request, e *proxy.Exchange) (*compare.Answer, error) {
 	ctx := r.Context()
 	response := w.service.Serve(ctx, &resource.Request{HTTP: r, Scheme: e.Scheme}, nil)
@@ -270,7 +270,7 @@ func maskedTarget(masker *redact.Masker, e *proxy.Exchange) string {
 	return target
 }
 
-// A limitedBuffer collects a body of up to shadow.MaxBody bytes.
+// A limitedBuffer collects a body of up to [compare.MaxShadowBody] bytes.
 type limitedBuffer struct{ bytes.Buffer }
 
 // Write appends piece, or fails with io.ErrShortBuffer if the body would become too long.

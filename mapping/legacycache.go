@@ -34,7 +34,7 @@ type LegacyReply struct {
 	Header http.Header
 	Body   []byte `json:"-"`
 
-	// CacheOutcome and Age are as in [Response].
+	// CacheOutcome and Age are as in [resource.Response].
 	CacheOutcome string        `json:"-"`
 	Age          time.Duration `json:"-"`
 }
