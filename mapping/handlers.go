@@ -27,8 +27,8 @@ type handlerSet struct {
 	orders            *handlers.Orders
 }
 
-// table returns the method that handles each call in the route table, with the file of package
-// rules that holds the side effects of its writes, "" for none.
+// table returns the handler of each call. Each resource is registered with the file of package rules
+// that implements the side effects of its writes, or "" if it is only read.
 func (h *handlerSet) table() *handlerTable {
 	t := &handlerTable{map[string]pipeline.Handler{}, map[string]string{}, map[string]string{}}
 	register(t, h.customers, "records.go", map[string]method[*handlers.Customers]{
@@ -125,6 +125,6 @@ func Calls() []string { return slices.Sorted(maps.Keys(HandlerLocations())) }
 // of the module.
 func HandlerLocations() map[string]string { return new(handlerSet).table().locations }
 
-// RuleFiles returns, for each call, the file with the side effects of its handler's writes,
-// relative to the root of the module. Calls of handlers that write nothing are absent.
+// RuleFiles returns the file of package rules that implements the side effects of each call's writes,
+// relative to the root of the module. Calls to resources that are only read are absent.
 func RuleFiles() map[string]string { return new(handlerSet).table().rules }

@@ -160,8 +160,9 @@ func (s oldServer) passStatements(client io.ReadWriter, server io.Writer) error 
 // capabilitySSL is the capability of TLS, in the greeting of the server and the answer.
 const capabilitySSL = 0x800
 
-// logIn forwards the packets of client and server until the client has logged in. The client
-// numbers its packets anew if there is TLS or a question more than the server knows of.
+// logIn forwards the packets of client and server until the client has logged in. TLS and an
+// additional authentication question take packets that the server never sees, so the sequence numbers
+// of client and server differ.
 func (s oldServer) logIn(client, server net.Conn) (net.Conn, error) {
 	greeting, number, err := readPacket(server)
 	if err != nil {

@@ -82,7 +82,7 @@ func (a *RecordAdapter) Ping(ctx context.Context) error { return a.db.Ping(ctx) 
 // Close closes the database, as a DB does.
 func (a *RecordAdapter) Close() error { return a.db.Close() }
 
-// Fenced returns an adapter each of whose write transactions fails with leases.ErrLeaseLost, and
+// Fenced returns an adapter each of whose write transactions fails with coordination.ErrLeaseLost, and
 // stores nothing, if the holder of a lease has lost it. An expired lease that no other process has
 // taken is not lost.
 func (a *RecordAdapter) Fenced(lease coordination.Lease) *RecordAdapter {

@@ -48,7 +48,6 @@
 //
 // Table and fuzz tests here cover the code that needs no store: prices and the times at which they
 // change, url_keys, formats and names of images, and odd values for every field of a product. The
-// tests of package mapping run the calls in both dialects: every field and value, odd bodies, which
-// roles read and write which records, store views, the queries that a list takes, the side effects
-// of saves, and overlapping writes. Tests of several processes are in contracttests/program.
+// tests of package mapping run the calls in both dialects: fields and values, odd bodies, the rights
+// of roles, store views, queries of lists, side effects of saves, and overlapping writes. Tests of several processes are in contracttests/program.
 package handlers

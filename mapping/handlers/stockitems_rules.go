@@ -21,7 +21,7 @@ type StockSettings struct {
 	ManageStock bool
 }
 
-// stockRules check the fields of a stock item, and compute the side effects of a save
+// stockRules validates the fields of a stock item and computes the side effects of a save
 // (stock_orders 2.3).
 type stockRules struct {
 	*resource.Resource

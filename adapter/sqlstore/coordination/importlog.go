@@ -45,7 +45,7 @@ type ImportLog struct {
 // NewImportLog returns the log of imports into a database.
 func NewImportLog(db *engine.DB) ImportLog { return ImportLog{db: db} }
 
-// Fenced returns the log of imports, except that each transaction fails with leases.ErrLeaseLost, and stores
+// Fenced returns the log of imports, except that each transaction fails with ErrLeaseLost, and stores
 // nothing, if the holder of a lease has lost it.
 func (i ImportLog) Fenced(lease Lease) ImportLog { return ImportLog{i.db, &lease} }
 

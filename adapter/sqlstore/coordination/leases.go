@@ -18,7 +18,7 @@ type Lease struct {
 	Name   string
 	Holder string // name of the holder, for people and for itself
 	// Token is greater than the token of every earlier holder. Transactions of
-	// recordtx.Adapter.Fenced and importlog.Log.Fenced compare it.
+	// sqlstore.RecordAdapter.Fenced and ImportLog.Fenced compare it.
 	Token int64
 	// Expires is when another process can acquire the lease, at the earliest, by this machine's
 	// clock.

@@ -22,7 +22,7 @@ type Outboxes struct {
 // NewOutboxes returns the outbox of a database.
 func NewOutboxes(db *engine.DB) Outboxes { return Outboxes{db: db} }
 
-// Fenced returns the outbox, except that each transaction of a delivery fails with leases.ErrLeaseLost,
+// Fenced returns the outbox, except that each transaction of a delivery fails with ErrLeaseLost,
 // and stores nothing, if the holder of a lease has lost it.
 func (o Outboxes) Fenced(lease Lease) Outboxes { return Outboxes{o.db, &lease} }
 

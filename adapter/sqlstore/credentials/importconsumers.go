@@ -40,7 +40,7 @@ type ImportOptions struct {
 	// Expected, if not nil, reports in a dry run whether a customer who does not exist
 	// would have been imported by now.
 	Expected func(customer adapter.Key) bool
-	// Lease, if not nil, makes Import fail with leases.ErrLeaseLost, and store nothing, if its
+	// Lease, if not nil, makes Import fail with coordination.ErrLeaseLost, and store nothing, if its
 	// holder has lost it.
 	Lease *coordination.Lease
 	// Progress, if not nil, is called from time to time with the number of credentials

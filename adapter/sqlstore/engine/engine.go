@@ -45,9 +45,9 @@ type Engine struct {
 	commitsChanges bool
 	// tryMigrationLock keeps two processes from migrating at once.
 	tryMigrationLock migrationLock
-	// LockImports keeps two processes from importing at once, as described at importlog.Log.Lock.
+	// LockImports keeps two processes from importing at once, as described at coordination.ImportLog.Lock.
 	// It gets a pool that has a connection to spare, the name that Open was given, and how long
-	// the process may be silent, as described at importlog.Log.LockWithin; 0 means without a
+	// the process may be silent, as described at coordination.ImportLog.LockWithin; 0 means without a
 	// limit.
 	LockImports func(ctx context.Context, readers *sql.DB, dsn string, wait, silence time.Duration) (release func() error, err error)
 

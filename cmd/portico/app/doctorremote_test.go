@@ -82,15 +82,17 @@ func TestDoctorOldShop(t *testing.T) {
 		{"elsewhere", newShop(t, time.Now, 301, "text/html", ""), "old shop", doctor.Fault, "redirects calls"},
 		{"closed", newShop(t, time.Now, 503, "text/html", ""), "old shop", doctor.Fault, "cannot answer calls now (status 503)"},
 		{"not there", "http://" + apptest.FreeAddress(t), "old shop", doctor.Fault, "connection refused"},
-		{"a little ahead", newShop(t, ahead(2*time.Minute), 200, "application/json", "[]"), "old shop clock", doctor.Warning, "s ahead of this machine's"},
-		{"far behind", newShop(t, ahead(-time.Hour), 200, "application/json", "[]"), "old shop clock", doctor.Fault, "s behind this machine's; timestamps of signed calls may be 10m0s ahead"},
+		{"a little ahead", newShop(t, ahead(2*time.Minute+30*time.Second), 200, "application/json", "[]"), "old shop clock", doctor.Warning, "2m…s ahead of this machine's"},
+		{"far behind", newShop(t, ahead(-time.Hour-30*time.Second), 200, "application/json", "[]"), "old shop clock", doctor.Fault, "1h0m3…s behind this machine's; timestamps of signed calls may be 10m0s ahead"},
 		{"credentials accepted", newShop(t, time.Now, 200, "application/json", "[]"), "old shop credentials", doctor.OK, "accepted"},
 		{"credentials refused", newShop(t, time.Now, 401, "application/json", refused), "old shop credentials", doctor.Fault, "status 401, timestamp_refused"},
 		{"credentials without rights", newShop(t, time.Now, 403, "application/json", refused), "old shop credentials", doctor.Warning, "may not read products"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := runDoctor(t, commands.With(apptest.LegacyConsumer()...).With("PORTICO_LEGACY_URL="+tt.url))
-			requireFinding(t, r, tt.check, tt.level, tt.want)
+			for part := range strings.SplitSeq(tt.want, "…") { // in place of seconds, which the call may take
+				requireFinding(t, r, tt.check, tt.level, part)
+			}
 		})
 	}
 	t.Run("untrusted", func(t *testing.T) {
@@ -134,7 +136,9 @@ func TestDoctorBackend(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := runDoctor(t, commands.With("PORTICO_ADAPTER=rest", "PORTICO_REST_URL="+tt.url, "PORTICO_REST_MAPPING="+tt.mapping, "PORTICO_REST_SECRET=swordfish"))
-			requireFinding(t, r, tt.check, tt.level, tt.want)
+			for part := range strings.SplitSeq(tt.want, "…") { // in place of seconds, which the call may take
+				requireFinding(t, r, tt.check, tt.level, part)
+			}
 		})
 	}
 }

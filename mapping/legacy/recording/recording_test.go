@@ -22,7 +22,7 @@ import (
 
 func table() *contract.Table { return contract.NewTable(contract.Routes(contract.StandardFields())) }
 
-// exchanged returns an exchange such as exchange.Tap returns.
+// exchanged returns an exchange such as proxy.Tap returns.
 func exchanged(method, target string, change func(*proxy.Exchange)) *proxy.Exchange {
 	r := httptest.NewRequest(method, "http://shop.example"+target, nil)
 	a, _ := table().Address(method, r.URL.EscapedPath())

@@ -12,7 +12,7 @@ import (
 const maxShown = 2 << 10
 
 // visible returns a page as the templates have rendered it, with names and values from outside made
-// harmless to look at: invisible characters, such as those that reverse the direction of a line,
+// harmless to look at: invisible characters, such as marks that reverse the direction of a line,
 // become U+FFFD, and long texts are cut. The values of attributes stay, with references in place of
 // these characters, because forms send them back. Package html/template escapes < and > in texts
 // and values, so that they only come from templates.
