@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/contracttests/program"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -76,7 +76,7 @@ func overlap(t *testing.T, s *shop, seed uint64) {
 		}
 		held[strconv.Itoa(id)] = int(number) - 1000
 	}
-	if err := program.CheckBatches(batchOf, held); err != nil {
+	if err := testenv.CheckBatches(batchOf, held); err != nil {
 		t.Errorf("round %d: %v", seed, err)
 	}
 }

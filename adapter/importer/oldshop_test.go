@@ -12,8 +12,8 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/contracttests"
-	"github.com/portico-commerce/portico/contracttests/program"
 )
 
 // isAnswered reports whether the shop can answer an exchange as the original did. It only
@@ -94,7 +94,7 @@ func historyFields() []field {
 // A shopHistory is a log of the writes and reads of a shop's clients.
 type shopHistory struct {
 	t *testing.T
-	*program.Log
+	*testenv.OperationLog
 }
 
 // get reads a field as a client.
@@ -114,13 +114,13 @@ func (h shopHistory) get(admin *apptest.Client, f field) (value string, ok bool)
 // write sets a field to a value of its own as a client.
 func (h shopHistory) write(name string, admin *apptest.Client, f field, n int) {
 	value := fmt.Sprintf(f.format, n)
-	h.Write(name, f.path, value, func() program.Outcome {
+	h.Write(name, f.path, value, func() testenv.Outcome {
 		got, err := admin.Call(h.t.Context(), http.MethodPut, f.path, fmt.Sprintf(`{%q: %q}`, f.name, value))
 		if err != nil || got.Status != http.StatusOK {
 			h.t.Errorf("%s: %d %s %v", f.path, got.Status, got.Body, err)
-			return program.Unknown
+			return testenv.Unknown
 		}
-		return program.Acknowledged
+		return testenv.Acknowledged
 	})
 }
 
@@ -162,7 +162,7 @@ func (h shopHistory) play(clients []*apptest.Client, rounds int, others ...func(
 	writers.Wait()
 	close(done)
 	readers.Wait()
-	for _, fault := range program.Check(h.Operations()) {
+	for _, fault := range testenv.CheckOperations(h.Operations()) {
 		h.t.Error(fault)
 	}
 }
@@ -172,19 +172,19 @@ func (h shopHistory) play(clients []*apptest.Client, rounds int, others ...func(
 func TestOldShopHistory(t *testing.T) {
 	t.Parallel()
 	shop := apptest.StartLiving(t, magento1test.Demo, "")
-	h := shopHistory{t, program.NewLog()}
+	h := shopHistory{t, testenv.NewOperationLog()}
 	const rounds = 8
 	admin := apptest.NewClient(t, shop.Target.BaseURL, apptest.DemoAdmin())
 	h.play([]*apptest.Client{admin, admin}, rounds, func() {
 		name := historyFields()[1]
 		for n := range rounds {
 			value := fmt.Sprintf(name.format, 3_000+n)
-			h.Write("the admin panel", name.path, value, func() program.Outcome {
+			h.Write("the admin panel", name.path, value, func() testenv.Outcome {
 				if err := shop.RenameProduct(t.Context(), 2, 0, value); err != nil {
 					t.Error(err)
-					return program.Unknown
+					return testenv.Unknown
 				}
-				return program.Acknowledged
+				return testenv.Acknowledged
 			})
 		}
 	})

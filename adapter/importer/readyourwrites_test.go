@@ -11,7 +11,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/contracttests/program"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestReadYourWrites writes at the legacy store through one process, and reads at another one.
@@ -68,7 +68,7 @@ func TestReadYourWrites(t *testing.T) {
 		})
 	}
 	t.Run("at the same time", func(t *testing.T) {
-		shopHistory{t, program.NewLog()}.play([]*apptest.Client{writer, reader}, 3)
+		shopHistory{t, testenv.NewOperationLog()}.play([]*apptest.Client{writer, reader}, 3)
 	})
 	for _, p := range []*apptest.Process{first, second} {
 		seen := apptest.ScrapeMetrics(t, p.Ops)

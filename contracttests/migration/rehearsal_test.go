@@ -24,7 +24,6 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/config/testenv"
-	"github.com/portico-commerce/portico/contracttests/program"
 )
 
 // TestRehearsal moves a whole legacy store without downtime, and its writes to Portico, back, and
@@ -52,7 +51,7 @@ type rehearsal struct {
 	mu       sync.Mutex
 	replicas []*apptest.Process
 
-	log     *program.Log
+	log     *testenv.OperationLog
 	waits   atomic.Int64 // replies 503 with Retry-After
 	early   atomic.Bool  // the legacy store answers reads, and shows writes before Portico knows of them
 	using   sync.WaitGroup
@@ -90,7 +89,7 @@ func newRehearsal(t *testing.T, dsn string, stage time.Duration) *rehearsal {
 	from := sqltest.LoggedMariaDB(t)
 	shop := apptest.StartLivingAt(t, from, magento1test.Fill(t, from, magento1test.Demo, ""), "")
 	shop.Commands = shop.Commands.With("PORTICO_SQL_DSN="+dsn, "PORTICO_LEGACY_URL="+strings.TrimSuffix(shop.Target.BaseURL, "/"))
-	r := &rehearsal{T: t, shop: shop, settings: apptest.ReadFile(t, shop.Config), stage: stage, log: program.NewLog()}
+	r := &rehearsal{T: t, shop: shop, settings: apptest.ReadFile(t, shop.Config), stage: stage, log: testenv.NewOperationLog()}
 	r.environ = shop.Commands.With(apptest.LegacyConsumer()...).With("PORTICO_PUBLIC_URL=", "PORTICO_FOLLOW_WAIT=20s", "PORTICO_MIRROR_DRAIN=10s")
 	return r
 }
@@ -343,19 +342,19 @@ func memberOf(body, name string) string {
 // write sets a field to a value of its own.
 func (r *rehearsal) write(name string, f field, n int) {
 	value := fmt.Sprintf(f.format, n)
-	r.log.Write(name, f.path+" "+f.name, value, func() program.Outcome {
+	r.log.Write(name, f.path+" "+f.name, value, func() testenv.Outcome {
 		return r.change(http.MethodPut, f.path, fmt.Sprintf(`{%q: %q}`, f.name, value))
 	})
 }
 
 // change sends a write that the contract accepts.
-func (r *rehearsal) change(method, path, body string) program.Outcome {
+func (r *rehearsal) change(method, path, body string) testenv.Outcome {
 	got, err := r.call(method, path, body)
 	if err != nil || got.Status >= http.StatusBadRequest {
 		r.Errorf("%s %s: %d %s %v", method, path, got.Status, got.Body, err)
-		return program.Unknown
+		return testenv.Unknown
 	}
-	return program.Acknowledged
+	return testenv.Acknowledged
 }
 
 // create creates a product, a customer or an address, each with something that no other has.
@@ -372,7 +371,7 @@ func (r *rehearsal) create(n int) {
 	outcome := r.change(http.MethodPost, path, body)
 	r.created.Lock()
 	defer r.created.Unlock()
-	if outcome == program.Acknowledged {
+	if outcome == testenv.Acknowledged {
 		r.created.acknowledged = append(r.created.acknowledged, name)
 	} else {
 		r.created.unknown = append(r.created.unknown, name)
@@ -417,7 +416,7 @@ func (r *rehearsal) administrate(n int) {
 // restock sets the quantity of the sold product.
 func (r *rehearsal) restock(n int) {
 	quantity, began := int64(1_000_000+10_000*n), time.Now()
-	if r.change(http.MethodPut, "/stockitems/"+strconv.Itoa(soldProduct), fmt.Sprintf(`{"qty": %d}`, quantity)) != program.Acknowledged {
+	if r.change(http.MethodPut, "/stockitems/"+strconv.Itoa(soldProduct), fmt.Sprintf(`{"qty": %d}`, quantity)) != testenv.Acknowledged {
 		return
 	}
 	r.restocked.Lock()
@@ -455,7 +454,7 @@ func (r *rehearsal) settle() {
 func (r *rehearsal) check() {
 	r.Helper()
 	r.sweep()
-	for _, fault := range program.Check(r.log.Operations()) {
+	for _, fault := range testenv.CheckOperations(r.log.Operations()) {
 		r.Error(fault)
 	}
 	counts := r.createdCounts()

@@ -77,7 +77,7 @@ func overlapBatches(t *testing.T, replicas []*apptest.Client, round int) (refuse
 			t.Fatalf("round %d: %d %s, want %d successes", round, reply.Status, reply.Body, each)
 		}
 	}
-	if err := CheckBatches(written, heldBatches(t, replicas[round%len(replicas)], items)); err != nil {
+	if err := testenv.CheckBatches(written, heldBatches(t, replicas[round%len(replicas)], items)); err != nil {
 		t.Errorf("round %d: %v", round, err)
 	}
 	return refused

@@ -21,8 +21,8 @@
 //
 // # Histories
 //
-// Clients record each call on a register, such as the quantity of a stock item, in a [Log], with the
-// times at which it began and ended. [Check] reports whether the calls can be put in an order in
+// Clients record each call on a register, such as the quantity of a stock item, in a [testenv.OperationLog], with the
+// times at which it began and ended. [testenv.CheckOperations] reports whether the calls can be put in an order in
 // which each read returns the value of the last write before it, and calls that did not overlap keep
 // their order (linearizability). Each write has a value of its own, so this takes no search: all
 // calls of one value are adjacent in such an order, and no order exists if, and only if, two values
@@ -32,6 +32,6 @@
 // # How it is tested
 //
 // The table of about a hundred mutants checks the contract suite. Histories with and without faults
-// check [Check], and so does a search through all orders of small random histories. Tests that need
+// check [testenv.CheckOperations], and so does a search through all orders of small random histories. Tests that need
 // clusters or take minutes run in stages of .ci/nightly.
 package program

@@ -57,7 +57,7 @@ func moved(t *testing.T, c *sqltest.PatroniCluster, do func()) {
 type registerLoad struct {
 	t       *testing.T
 	client  *apptest.Client
-	log     *Log
+	log     *testenv.OperationLog
 	stop    chan struct{}
 	clients sync.WaitGroup
 
@@ -73,7 +73,7 @@ const loadItems = 5
 // newRegisterLoad starts the clients.
 func newRegisterLoad(t *testing.T, base string) *registerLoad {
 	t.Helper()
-	l := &registerLoad{t: t, client: apptest.NewClient(t, base, apptest.DemoAdmin()), log: NewLog(), stop: make(chan struct{})}
+	l := &registerLoad{t: t, client: apptest.NewClient(t, base, apptest.DemoAdmin()), log: testenv.NewOperationLog(), stop: make(chan struct{})}
 	for item := 1; item <= loadItems; item++ {
 		value, ok := l.read(item)
 		if !ok {
@@ -87,7 +87,7 @@ func newRegisterLoad(t *testing.T, base string) *registerLoad {
 		l.clients.Go(func() {
 			for n := int(first) + 1; !l.stopped(); n++ { // each value is written once
 				value := fmt.Sprintf("%d.0000", n)
-				l.log.Write(fmt.Sprintf("writer %d", item), register(item), value, func() Outcome { return l.write(item, value) })
+				l.log.Write(fmt.Sprintf("writer %d", item), register(item), value, func() testenv.Outcome { return l.write(item, value) })
 			}
 		})
 		l.clients.Go(func() {
@@ -111,12 +111,12 @@ func (l *registerLoad) stopped() bool {
 	}
 }
 
-func (l *registerLoad) write(item int, value string) Outcome {
+func (l *registerLoad) write(item int, value string) testenv.Outcome {
 	got := l.call(http.MethodPut, item, `{"qty": "`+value+`"}`)
 	if got.Status == http.StatusOK {
-		return Acknowledged
+		return testenv.Acknowledged
 	}
-	return Unknown
+	return testenv.Unknown
 }
 
 func (l *registerLoad) read(item int) (value string, ok bool) {
@@ -186,11 +186,11 @@ func (l *registerLoad) end() {
 	}
 	acknowledged := 0
 	for _, o := range l.log.Operations() {
-		if o.Write && o.Outcome == Acknowledged {
+		if o.Write && o.Outcome == testenv.Acknowledged {
 			acknowledged++
 		}
 	}
-	faults := Check(l.log.Operations())
+	faults := testenv.CheckOperations(l.log.Operations())
 	for _, fault := range faults {
 		l.t.Error(fault)
 	}

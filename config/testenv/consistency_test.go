@@ -1,8 +1,8 @@
-package program_test
+package testenv_test
 
 import (
 	"fmt"
-	"github.com/portico-commerce/portico/contracttests/program"
+	"github.com/portico-commerce/portico/config/testenv"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -13,10 +13,10 @@ import (
 // operations returns the operations that a text names, one each line: the call, the value, its
 // begin and end in microseconds, and how a write ended unless it was acknowledged, or that a
 // read was early. The first field is the register.
-func operations(t *testing.T, text string) (all []program.Operation) {
+func operations(t *testing.T, text string) (all []testenv.Operation) {
 	t.Helper()
 	for line := range strings.Lines(strings.TrimSpace(text)) {
-		var o program.Operation
+		var o testenv.Operation
 		var verb, outcome string
 		var began, ended int
 		if _, err := fmt.Sscan(line+" .", &o.Register, &verb, &o.Value, &began, &ended, &outcome); err != nil {
@@ -25,7 +25,7 @@ func operations(t *testing.T, text string) (all []program.Operation) {
 		o.Client, o.Write = "test", verb == "write"
 		o.Began, o.Ended = time.Duration(began)*time.Microsecond, time.Duration(ended)*time.Microsecond
 		o.Early = outcome == "early"
-		o.Outcome = map[string]program.Outcome{"unknown": program.Unknown, "refused": program.Refused}[outcome]
+		o.Outcome = map[string]testenv.Outcome{"unknown": testenv.Unknown, "refused": testenv.Refused}[outcome]
 		all = append(all, o)
 	}
 	return all
@@ -149,7 +149,7 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			for _, f := range program.Check(operations(t, tt.history)) {
+			for _, f := range testenv.CheckOperations(operations(t, tt.history)) {
 				got = append(got, fmt.Sprintf("%s %v", f.Kind, f.Read.Began))
 			}
 			if !slices.Equal(got, tt.want) {
@@ -170,12 +170,12 @@ func TestEqualWrites(t *testing.T) {
 			t.Error("it was checked")
 		}
 	}()
-	program.Check(all)
+	testenv.CheckOperations(all)
 }
 
 // TestFaultText checks that a fault names the operations that contradict each other.
 func TestFaultText(t *testing.T) {
-	faults := program.Check(operations(t, `
+	faults := testenv.CheckOperations(operations(t, `
 		x write a 0 1
 		x write b 2 3
 		x read  a 4 5`))
@@ -187,16 +187,16 @@ func TestFaultText(t *testing.T) {
 
 // linearizable reports whether the operations, of one register, can be put in an order
 // after the last one of which the register has a value.
-func linearizable(rest []program.Operation, value string) bool {
+func linearizable(rest []testenv.Operation, value string) bool {
 	open := false
 	for i, next := range rest {
-		optional := next.Write && next.Outcome != program.Acknowledged
+		optional := next.Write && next.Outcome != testenv.Acknowledged
 		open = open || !optional
-		if next.Write && next.Outcome == program.Refused || !next.Write && next.Value != value {
+		if next.Write && next.Outcome == testenv.Refused || !next.Write && next.Value != value {
 			continue
 		}
-		isFirst := !slices.ContainsFunc(rest, func(o program.Operation) bool {
-			return o.Ended < next.Began && (!o.Write || o.Outcome == program.Acknowledged)
+		isFirst := !slices.ContainsFunc(rest, func(o testenv.Operation) bool {
+			return o.Ended < next.Began && (!o.Write || o.Outcome == testenv.Acknowledged)
 		})
 		if isFirst && linearizable(slices.Delete(slices.Clone(rest), i, i+1), next.Value) {
 			return true
@@ -205,26 +205,26 @@ func linearizable(rest []program.Operation, value string) bool {
 	return !open
 }
 
-// TestCheckAgainstSearch compares Check with a search through all orders.
+// TestCheckAgainstSearch compares CheckOperations with a search through all orders.
 func TestCheckAgainstSearch(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	count := map[bool]int{}
 	for range 5_000 {
-		var all []program.Operation
+		var all []testenv.Operation
 		for i := range 3 + r.IntN(4) {
 			began := time.Duration(r.IntN(12))
-			o := program.Operation{Register: "x", Client: "test", Write: i < 3 || r.IntN(4) == 0, Began: began, Ended: began + 1 + time.Duration(r.IntN(6))}
+			o := testenv.Operation{Register: "x", Client: "test", Write: i < 3 || r.IntN(4) == 0, Began: began, Ended: began + 1 + time.Duration(r.IntN(6))}
 			if o.Value = string(rune('a' + r.IntN(3))); o.Write {
 				o.Value = string(rune('a' + i))
-				o.Outcome = []program.Outcome{program.Acknowledged, program.Acknowledged, program.Acknowledged, program.Unknown, program.Refused}[r.IntN(5)]
+				o.Outcome = []testenv.Outcome{testenv.Acknowledged, testenv.Acknowledged, testenv.Acknowledged, testenv.Unknown, testenv.Refused}[r.IntN(5)]
 			}
 			all = append(all, o)
 		}
 		want := linearizable(all, "")
 		count[want]++
-		if faults := program.Check(all); (len(faults) == 0) != want {
+		if faults := testenv.CheckOperations(all); (len(faults) == 0) != want {
 			t.Fatalf("linearizable %t, but the faults are %v of %v", want, faults, all)
 		}
 	}
@@ -235,17 +235,17 @@ func TestCheckAgainstSearch(t *testing.T) {
 
 // TestLog checks that a log records calls as they were.
 func TestLog(t *testing.T) {
-	log := program.NewLog()
+	log := testenv.NewOperationLog()
 	log.Initial("x", "a")
 	log.Read("reader", "x", func() (string, bool) { return "a", true })
-	log.Write("writer", "x", "b", func() program.Outcome { return program.Acknowledged })
+	log.Write("writer", "x", "b", func() testenv.Outcome { return testenv.Acknowledged })
 	log.Read("reader", "x", func() (string, bool) { return "", false })
 	log.Read("reader", "x", func() (string, bool) { return "a", true })
 	all := log.Operations()
 	if len(all) != 4 || all[2].Client != "writer" || all[2].Ended < all[2].Began || all[3].Began < all[2].Ended {
 		t.Errorf("%v", all)
 	}
-	if faults := program.Check(all); len(faults) != 1 || faults[0].Kind != program.Lost || faults[0].Read != all[3] {
+	if faults := testenv.CheckOperations(all); len(faults) != 1 || faults[0].Kind != testenv.Lost || faults[0].Read != all[3] {
 		t.Errorf("%v", faults)
 	}
 }

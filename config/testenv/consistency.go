@@ -1,4 +1,4 @@
-package program
+package testenv
 
 import (
 	"cmp"
@@ -52,45 +52,45 @@ func (o Operation) String() string {
 	}
 }
 
-// A Log records operations. It is safe for concurrent use.
-type Log struct {
+// An OperationLog records operations. It is safe for concurrent use.
+type OperationLog struct {
 	start time.Time
 	mu    sync.Mutex
 	all   []Operation
 }
 
-// NewLog returns a log that begins now.
-func NewLog() *Log { return &Log{start: time.Now()} }
+// NewOperationLog returns a log that begins now.
+func NewOperationLog() *OperationLog { return &OperationLog{start: time.Now()} }
 
-func (l *Log) add(o Operation) {
+func (l *OperationLog) add(o Operation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all = append(l.all, o)
 }
 
 // Initial records the value that a register has before all calls.
-func (l *Log) Initial(register, value string) {
+func (l *OperationLog) Initial(register, value string) {
 	l.add(Operation{Client: "nobody", Register: register, Write: true, Value: value, Began: -1, Ended: -1})
 }
 
 // Write records a write, which do executes.
-func (l *Log) Write(client, register, value string, do func() Outcome) {
+func (l *OperationLog) Write(client, register, value string, do func() Outcome) {
 	began := time.Since(l.start)
 	outcome := do()
 	l.add(Operation{Client: client, Register: register, Write: true, Value: value, Outcome: outcome, Began: began, Ended: time.Since(l.start)})
 }
 
 // Read records a read, which do executes, unless ok is false.
-func (l *Log) Read(client, register string, do func() (value string, ok bool)) {
+func (l *OperationLog) Read(client, register string, do func() (value string, ok bool)) {
 	l.read(client, register, false, do)
 }
 
 // ReadEarly is Read for a read that is [Operation.Early].
-func (l *Log) ReadEarly(client, register string, do func() (value string, ok bool)) {
+func (l *OperationLog) ReadEarly(client, register string, do func() (value string, ok bool)) {
 	l.read(client, register, true, do)
 }
 
-func (l *Log) read(client, register string, early bool, do func() (value string, ok bool)) {
+func (l *OperationLog) read(client, register string, early bool, do func() (value string, ok bool)) {
 	began := time.Since(l.start)
 	if value, ok := do(); ok {
 		l.add(Operation{Client: client, Register: register, Value: value, Early: early, Began: began, Ended: time.Since(l.start)})
@@ -98,7 +98,7 @@ func (l *Log) read(client, register string, early bool, do func() (value string,
 }
 
 // Operations returns the recorded operations.
-func (l *Log) Operations() []Operation {
+func (l *OperationLog) Operations() []Operation {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.all)
@@ -139,11 +139,11 @@ func (f Fault) String() string {
 	return fmt.Sprintf("%s: %s: %s, after %s; but %s, after %s", f.Read.Register, f.Kind, f.Read, f.Before, f.After, f.Older)
 }
 
-// Check returns the faults of a history by the time of the read: for each pair of values at most
-// one. There are none if, and only if, the history is linearizable. Check panics if two writes
+// CheckOperations returns the faults of a history by the time of the read: for each pair of values at most
+// one. There are none if, and only if, the history is linearizable. CheckOperations panics if two writes
 // of a register that were not refused have the same value: no read could be assigned to one
 // write then.
-func Check(all []Operation) (faults []Fault) {
+func CheckOperations(all []Operation) (faults []Fault) {
 	registers := map[string][]Operation{}
 	for _, o := range all {
 		registers[o.Register] = append(registers[o.Register], o)
