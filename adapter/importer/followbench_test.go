@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	followLag     = flag.Duration("follow.lag", 0, "how long BenchmarkFollowLag changes an old shop, 60s say; 0 leaves it out")
+	followLag     = flag.Duration("follow.lag", 0, "how long BenchmarkFollowLag changes a legacy store, 60s say; 0 leaves it out")
 	followBacklog = flag.Int("follow.backlog", 0, "number of products that change for BenchmarkFollowCatchUp, 20000 say; 0 leaves it out")
 	followBurst   = flag.Int("follow.burst", 0, "number of rows that change for BenchmarkFollowMemory, 1000000 say; 0 leaves it out")
 	followProfile = flag.String("follow.profile", "", "file for a profile of the processor time of the follower in BenchmarkFollowCatchUp, which takes it for 10 seconds")

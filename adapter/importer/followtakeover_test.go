@@ -22,10 +22,10 @@ import (
 // Messages in the log of a follower.
 const (
 	saysFollows  = "following the binary log of the old database"
-	saysStandsBy = "another process follows the old shop: this one takes over when that one ends"
-	saysLost     = "another process has taken over following the old shop, as this one did not respond in time"
-	saysCompared = "everything was compared with the old shop"
-	saysFailed   = "following the old shop has failed and is tried again"
+	saysStandsBy = "another process follows the legacy store: this one takes over when that one ends"
+	saysLost     = "another process has taken over following the legacy store, as this one did not respond in time"
+	saysCompared = "everything was compared with the legacy store"
+	saysFailed   = "following the legacy store has failed and is tried again"
 )
 
 // A followedStore is a store on a server that followers fill from a legacy store.

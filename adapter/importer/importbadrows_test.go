@@ -190,10 +190,10 @@ func TestImportOldVersion(t *testing.T) {
 		t.Errorf("%+v, %+v", images, report.Credentials)
 	}
 	table := func(name string) string {
-		return "the old shop's version does not have the table " + name + ": nothing of it was imported"
+		return "the legacy store's version does not have the table " + name + ": nothing of it was imported"
 	}
 	column := func(name, of string) string {
-		return "the old shop's version does not have the column " + name + " of " + of + ": the records have none of its values"
+		return "the legacy store's version does not have the column " + name + " of " + of + ": the records have none of its values"
 	}
 	want := []string{
 		table("catalog_product_entity_group_price"), column("is_decimal_divided", "cataloginventory_stock_item"),
@@ -201,7 +201,7 @@ func TestImportOldVersion(t *testing.T) {
 	}
 	var notes []string
 	for _, note := range report.Notes {
-		if strings.HasPrefix(note, "the old shop's version") {
+		if strings.HasPrefix(note, "the legacy store's version") {
 			notes = append(notes, note)
 		}
 	}

@@ -321,9 +321,9 @@ func (imp *Importer) finish(ctx context.Context, parts []group, all bool) error 
 // MissingInVersion says that the legacy store does not have a table or a column.
 func MissingInVersion(s magento1.Skipped) string {
 	if s.Key != "" {
-		return fmt.Sprintf("the old shop's version does not have the %s of %s: the records have none of its values", s.Key, s.Table)
+		return fmt.Sprintf("the legacy store's version does not have the %s of %s: the records have none of its values", s.Key, s.Table)
 	}
-	return fmt.Sprintf("the old shop's version does not have the table %s: nothing of it was imported", s.Table)
+	return fmt.Sprintf("the legacy store's version does not have the table %s: nothing of it was imported", s.Table)
 }
 
 // imagesWithoutFiles reports whether the parts have brought images.
@@ -340,7 +340,7 @@ func (imp *Importer) finishAll(ctx context.Context) error {
 		return err
 	}
 	if imp.Report.RulesEvaluated = day; day != "" {
-		imp.Report.note("prices of catalogue price rules are those that the old shop has evaluated up to %s, and hold until then only: Portico evaluates no rules", day)
+		imp.Report.note("prices of catalogue price rules are those that the legacy store has evaluated up to %s, and hold until then only: Portico evaluates no rules", day)
 	}
 	return imp.noteComplete(ctx)
 }

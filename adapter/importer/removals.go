@@ -166,9 +166,9 @@ func (imp *Importer) CheckRemovals(all []*Removal) error {
 	}
 	switch {
 	case imp.Options.AllowRemovals >= 0 && total > imp.Options.AllowRemovals:
-		return fmt.Errorf("the old shop no longer has %d records that were imported from it, and --allow-removals allows to remove %d: nothing was changed", total, imp.Options.AllowRemovals)
+		return fmt.Errorf("the legacy store no longer has %d records that were imported from it, and --allow-removals allows to remove %d: nothing was changed", total, imp.Options.AllowRemovals)
 	case imp.Options.AllowRemovals < 0 && len(many) > 0:
-		return fmt.Errorf("the old shop no longer has %s that were imported from it, which are more than %d %%: nothing was changed. "+
+		return fmt.Errorf("the legacy store no longer has %s that were imported from it, which are more than %d %%: nothing was changed. "+
 			"If that is right, add --allow-removals %d", strings.Join(many, ", "), 100/manyRemovals, total)
 	default:
 		return nil
@@ -183,7 +183,7 @@ func (imp *Importer) Remove(ctx context.Context, all []*Removal) (refused []*Rem
 			continue
 		}
 		if r.Gone > maxRemovals {
-			imp.Report.note("%d %s are gone from the old shop, and the first %d of them are removed: repeat the command for the others", r.Gone, r.Resource, maxRemovals)
+			imp.Report.note("%d %s are gone from the legacy store, and the first %d of them are removed: repeat the command for the others", r.Gone, r.Resource, maxRemovals)
 		}
 		again := &Removal{Part: r.Part, Resource: r.Resource, Reasons: map[adapter.Key]string{}}
 		for batch := range slices.Chunk(r.Keys, BatchSize) {
@@ -207,7 +207,7 @@ func (imp *Importer) removeRefused(ctx context.Context, all []*Removal) error {
 	for _, r := range all {
 		for batch := range slices.Chunk(r.Keys, BatchSize) {
 			err := imp.removeKeys(ctx, r, batch, func(key adapter.Key, reason string) {
-				imp.Report.Records(r.Part).Skip("it is gone from the old shop, and "+reason, int64(key))
+				imp.Report.Records(r.Part).Skip("it is gone from the legacy store, and "+reason, int64(key))
 			})
 			if err != nil {
 				return fmt.Errorf("remove %s: %w\nrun the command again to continue", r.Resource, err)

@@ -70,7 +70,7 @@ func (imp *Importer) checkAttributes(ctx context.Context, all bool) error {
 		}
 	}
 	if len(imp.Report.Missing) == 0 && !all {
-		imp.Report.note("the configuration has all attribute sets, tax classes, themes, attributes and lists of fields that the old shop uses")
+		imp.Report.note("the configuration has all attribute sets, tax classes, themes, attributes and lists of fields that the legacy store uses")
 	}
 	return nil
 }

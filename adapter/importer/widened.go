@@ -77,7 +77,7 @@ func checkWidened(ctx context.Context, legacy *magento1.Database, names []string
 	}
 	for _, name := range names {
 		if !there.Has(name) {
-			return fmt.Errorf("the old shop has no administrator %q, whose rights are to be widened: use a username of its table admin_user", name)
+			return fmt.Errorf("the legacy store has no administrator %q, whose rights are to be widened: use a username of its table admin_user", name)
 		}
 	}
 	return nil

@@ -157,7 +157,7 @@ func (d settingsReader) fieldLists(ctx context.Context, tx *sql.Tx) (all []Setti
 		all = append(all, Setting{Name: "fields", From: "api2_acl_attribute " + l.Role + " " + l.Name, Fields: &l})
 	}
 	for _, resource := range lists.Unknown() {
-		all = append(all, Setting{From: "api2_acl_attribute", Warning: fmt.Sprintf("the old shop limits the fields of %.64q, which is no resource of the contract", resource)})
+		all = append(all, Setting{From: "api2_acl_attribute", Warning: fmt.Sprintf("the legacy store limits the fields of %.64q, which is no resource of the contract", resource)})
 	}
 	return all, nil
 }
@@ -173,11 +173,11 @@ func (d settingsReader) narrowRules(ctx context.Context, tx *sql.Tx) (all []Sett
 		if role.OfAdmins {
 			does = "Portico has no such roles, so its administrators are imported only if portico import --widen names them, with all rights"
 		}
-		all = append(all, Setting{From: fmt.Sprintf("api2_acl_role %d", role.ID), Warning: fmt.Sprintf("in the old shop not every call is allowed to the %s: %s", role.Allows, does)})
+		all = append(all, Setting{From: fmt.Sprintf("api2_acl_role %d", role.ID), Warning: fmt.Sprintf("in the legacy store not every call is allowed to the %s: %s", role.Allows, does)})
 	}
 	err = d.conn.eachIfTable(ctx, tx, "api2_acl_user", "SELECT u.user_id FROM "+d.conn.Table("admin_user")+" u LEFT JOIN "+d.conn.Table("api2_acl_user")+
 		" a ON a.admin_id = u.user_id WHERE a.admin_id IS NULL ORDER BY u.user_id LIMIT 100", func(r row) error {
-		all = append(all, Setting{From: "admin_user " + string(r[0]), Warning: "the administrator has no REST role in the old shop, so that every call fails there, and is imported only if portico import --widen names them, with all rights"})
+		all = append(all, Setting{From: "admin_user " + string(r[0]), Warning: "the administrator has no REST role in the legacy store, so that every call fails there, and is imported only if portico import --widen names them, with all rights"})
 		return nil
 	})
 	return all, err

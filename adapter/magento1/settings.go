@@ -137,7 +137,7 @@ func (d settingsReader) sets(ctx context.Context, tx *sql.Tx) ([]Setting, error)
 		{Name: "store.attribute_sets", Value: strings.Join(sets, ","), From: "eav_attribute_set"},
 		{Name: "store.tax_classes", Value: strings.Join(append([]string{"0"}, classes...), ","), From: "tax_class"},
 		{Name: "store.themes", Value: strings.Join(themes, ","), From: "catalog_product_entity_varchar",
-			Warning: "the database does not say which themes there are, only which of them products use: add the folders below app/design/frontend of the old shop, as package/theme"},
+			Warning: "the database does not say which themes there are, only which of them products use: add the folders below app/design/frontend of the legacy store, as package/theme"},
 	}, nil
 }
 
@@ -146,10 +146,10 @@ func (d settingsReader) differences(ctx context.Context, tx *sql.Tx) (all []Sett
 	config, err := readConfiguration(ctx, d.conn, tx)
 	for _, w := range []struct{ path, expected, warning string }{
 		{pathPriceScope, "0", "prices differ between websites, and Portico's do not: websites sell at the prices of the default scope"},
-		{pathPriceWithTax, "0", "prices include tax in the old shop: Portico adds tax to them"},
-		{pathShowSoldOut, "1", "the old shop leaves sold-out products out of public lists: Portico lists them"},
-		{pathAccountShare, "1", "customers of the old shop have one account for all websites: in Portico an account belongs to one website"},
-		{pathRewrites, "0", "addresses of products have no /index.php in the old shop: in Portico they have one"},
+		{pathPriceWithTax, "0", "prices include tax in the legacy store: Portico adds tax to them"},
+		{pathShowSoldOut, "1", "the legacy store leaves sold-out products out of public lists: Portico lists them"},
+		{pathAccountShare, "1", "customers of the legacy store have one account for all websites: in Portico an account belongs to one website"},
+		{pathRewrites, "0", "addresses of products have no /index.php in the legacy store: in Portico they have one"},
 	} {
 		value, from := config.get(w.path)
 		if others := config.others(w.path); value != w.expected || len(others) > 0 {

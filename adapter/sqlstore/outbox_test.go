@@ -459,7 +459,7 @@ func TestUnknownCreates(t *testing.T) {
 		for _, c := range all {
 			reasons[c.NaturalKey] = c.Reason
 		}
-		const ended = "the process that has sent it ended before the old shop replied"
+		const ended = "the process that has sent it ended before the legacy store replied"
 		want := map[string]string{"in progress": "", "killed": ended, "killed before the clock went back": ended, "lost": "the reply was lost"}
 		if diff := cmp.Diff(want, reasons); diff != "" || err != nil {
 			t.Errorf("%v, want -, got +:\n%s", err, diff)

@@ -143,7 +143,7 @@ func testOutboxImports(t *testing.T, e sqltest.Engine) {
 	shows("pending", adapter.Products, 1, 0, "price", "11.0000")
 	shows("pending", adapter.Products, 1, 3, "name", "Ours at 3")
 	shows("pending", adapter.Products, 1, 3, "special_price", "1.0000")
-	shows("what only the old shop has changed", adapter.Products, 1, 0, "short_description", "theirs")
+	shows("what only the legacy store has changed", adapter.Products, 1, 0, "short_description", "theirs")
 	shows("pending", adapter.Products, 1, 0, "updated_at", written)
 	conflicted("none")
 
@@ -171,7 +171,7 @@ func testOutboxImports(t *testing.T, e sqltest.Engine) {
 		before := item.Record.Get("qty").Text()
 		item.Record.Set("qty", adapter.TextValue("98.0000"))
 		m.follow(item)
-		shows("sold in the old shop", adapter.StockItems, 1, 0, "qty", "48.0000")
+		shows("sold in the legacy store", adapter.StockItems, 1, 0, "qty", "48.0000")
 		conflicted("sum", outbox.Conflict{Record: at(adapter.StockItems, 1), Attribute: "qty", Ours: "50.0000", Theirs: "98.0000", Outcome: outbox.Added})
 		m.follow(item)
 		shows("the same again", adapter.StockItems, 1, 0, "qty", "48.0000")
@@ -208,11 +208,11 @@ func testOutboxImports(t *testing.T, e sqltest.Engine) {
 		shows("held", adapter.Customers, 1, 0, "password_hash", "ours")
 		customer.Record.Set("password_hash", adapter.TextValue("theirs"))
 		m.follow(customer)
-		shows("changed in the old shop", adapter.Customers, 1, 0, "password_hash", "theirs")
+		shows("changed in the legacy store", adapter.Customers, 1, 0, "password_hash", "theirs")
 		conflicted("taken", outbox.Conflict{Record: at(adapter.Customers, 1), Attribute: "password_hash", Ours: "a password", Theirs: "a password", Outcome: outbox.Taken})
 		m.expect("no longer held")
 	})
-	t.Run("a record that the old shop has deleted", func(t *testing.T) {
+	t.Run("a record that the legacy store has deleted", func(t *testing.T) {
 		m.update(adapter.Customers, 3, 0, attrs{"firstname": "Ours"})
 		m.follow(adapter.Aggregate{Record: attrs{"entity_id": 3}.Record(m.schemas.Of(adapter.Customers)), Gone: true})
 		if exists(adapter.Customers, 3) {
@@ -273,7 +273,7 @@ func TestOutboxImages(t *testing.T) {
 		})
 		m.update(adapter.ProductImages, 4, 2, attrs{"label": "Deleted there"})
 		m.follow(images)
-		m.expect("an image that the old shop has deleted")
+		m.expect("an image that the legacy store has deleted")
 		if all := m.conflicts(); len(all) != 1 || all[0].Outcome != outbox.Dropped || all[0].Key != 4 {
 			t.Errorf("%+v", all)
 		}

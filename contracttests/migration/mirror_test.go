@@ -55,7 +55,7 @@ func TestMirror(t *testing.T) {
 				path = at(path)
 				here := writer.Get(t, path)
 				var there apptest.Reply
-				apptest.Await(t, path+" at the old shop", func() bool {
+				apptest.Await(t, path+" at the legacy store", func() bool {
 					there = old.Get(t, path)
 					return there.Status == here.Status && withoutURLs(there.Body) == withoutURLs(writer.Get(t, path).Body)
 				})

@@ -60,13 +60,13 @@ func TestMirrorWithBackend(t *testing.T) {
 				}
 			}
 			var here, there apptest.Reply
-			apptest.Await(t, path+" at the old shop", func() bool {
+			apptest.Await(t, path+" at the legacy store", func() bool {
 				here, there = writer.Get(t, path), old.Get(t, path)
 				return there.Status == here.Status && withoutURLs(there.Body) == withoutURLs(here.Body)
 			})
 			apptest.Await(t, "an empty outbox", func() bool { return apptest.ScrapeMetrics(t, p.Ops).Sum("portico_mirror_entries", "") == 0 })
 			if strings.Contains(there.Body, "Refused") {
-				t.Errorf("the old shop has %s", there.Body)
+				t.Errorf("the legacy store has %s", there.Body)
 			}
 			id := tt.id
 			if id == 0 {
@@ -82,7 +82,7 @@ func TestMirrorWithBackend(t *testing.T) {
 	if got, err := writer.Call(t.Context(), "PUT", "/stockitems/2", `{"qty": 77, "min_sale_qty": 2}`); err != nil || got.Status != http.StatusOK {
 		t.Errorf("%d %s %v", got.Status, got.Body, err)
 	}
-	apptest.Await(t, "what the old shop has sold", func() bool {
+	apptest.Await(t, "what the legacy store has sold", func() bool {
 		return strings.Contains(writer.Get(t, "/stockitems/2").Body, `"qty":"75.0000"`) && strings.Contains(old.Get(t, "/stockitems/2").Body, `"min_sale_qty":"2.0000"`)
 	})
 	apptest.Await(t, "the record that the backend refuses", func() bool {

@@ -77,7 +77,7 @@ func TestMirrorCommands(t *testing.T) {
 			t.Errorf("portico mirror %s: %q, want %q", strings.Join(arguments, " "), got, want)
 		}
 	}
-	empty("the old shop has been told of everything", "list")
+	empty("the legacy store has been told of everything", "list")
 	empty("nothing is parked", "list", "--parked")
 	empty("no value is held", "list", "--held")
 	empty("there is nothing more", "list", "--after", "7")
@@ -100,7 +100,7 @@ func TestMirrorCommands(t *testing.T) {
 	if err != nil || len(all) != 4 {
 		t.Fatal(all, err)
 	}
-	for i, f := range map[int]outbox.Failure{0: {Reason: "refused", Parked: true, Retry: time.Now().Add(time.Hour)}, 1: {Reason: "the old shop answers 500", Retry: time.Now()}} {
+	for i, f := range map[int]outbox.Failure{0: {Reason: "refused", Parked: true, Retry: time.Now().Add(time.Hour)}, 1: {Reason: "the legacy store answers 500", Retry: time.Now()}} {
 		if err := box.Failed(t.Context(), all[i], f); err != nil {
 			t.Fatal(err)
 		}
@@ -114,8 +114,8 @@ func TestMirrorCommands(t *testing.T) {
 	}
 
 	header := "ID STATE RECORD CHANGES SINCE ATTEMPTS REASON"
-	unknown, held := "c1 unknown customer_addresses created T 0 the reply was lost", "4 held customers 1 password_hash T 0 the old shop's interface has no form for it"
-	parked, failed := "1 parked stock_items 1 qty T 1 refused", "2 waiting products 2 at store view 2 name T 1 the old shop answers 500"
+	unknown, held := "c1 unknown customer_addresses created T 0 the reply was lost", "4 held customers 1 password_hash T 0 the legacy store's interface has no form for it"
+	parked, failed := "1 parked stock_items 1 qty T 1 refused", "2 waiting products 2 at store view 2 name T 1 the legacy store answers 500"
 	waiting, deleted := "3 waiting stock_items 3 qty T 0", "5 waiting customers 2 deleted T 0"
 	for _, tt := range []struct {
 		arguments string
@@ -153,7 +153,7 @@ func TestMirrorCommands(t *testing.T) {
 	for _, tt := range []struct{ arguments, want string }{
 		{"retry x", `"x" is no id: portico mirror list shows ids such as 17 or c7`},
 		{"retry 0", `"0" is no id`},
-		{"retry 1 c1", "is never created again: look for it in the old shop, and skip it"},
+		{"retry 1 c1", "is never created again: look for it in the legacy store, and skip it"},
 		{"skip", "requires at least 1 arg"},
 		{"skip 1 y", `"y" is no id`},
 		{"list 1", "unknown command"},
@@ -189,7 +189,7 @@ func TestMirrorCommands(t *testing.T) {
 func TestMirrorConflicts(t *testing.T) {
 	path, commands := apptest.NewStore(t, apptest.SecretKey)
 	commands.MustRun(t, "seed", "--dataset", apptest.WriteDataset(t, nil))
-	if got := withoutTimes(commands.MustRun(t, "mirror", "conflicts")); !cmp.Equal(got, []string{"AT RECORD ATTRIBUTE PORTICO OLD SHOP OUTCOME", "0 of 0"}) {
+	if got := withoutTimes(commands.MustRun(t, "mirror", "conflicts")); !cmp.Equal(got, []string{"AT RECORD ATTRIBUTE PORTICO LEGACY STORE OUTCOME", "0 of 0"}) {
 		t.Errorf("%q", got)
 	}
 	db := apptest.OpenStore(t, "sqlite", path)
@@ -201,7 +201,7 @@ func TestMirrorConflicts(t *testing.T) {
 		apptest.Execute(t, db, fmt.Sprintf("INSERT INTO outbox_conflict (resource, record_key, store_id, attribute, ours, theirs, outcome, noted_ms) VALUES ('%s', %d, %d, '%s', '%s', '%s', '%s', %d)",
 			c.Resource, c.Key, c.StoreID, c.Attribute, c.Ours, c.Theirs, c.Outcome, 1_700_000_000_000+i))
 	}
-	want := []string{"AT RECORD ATTRIBUTE PORTICO OLD SHOP OUTCOME", `T customers 2 "" "" dropped`, `T stock_items 3 qty "7.0000" "2.0000" added`, "2 of 3"}
+	want := []string{"AT RECORD ATTRIBUTE PORTICO LEGACY STORE OUTCOME", `T customers 2 "" "" dropped`, `T stock_items 3 qty "7.0000" "2.0000" added`, "2 of 3"}
 	if diff := cmp.Diff(want, withoutTimes(commands.MustRun(t, "mirror", "conflicts", "--limit", "2"))); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)
 	}
@@ -246,7 +246,7 @@ func TestMirrorRefused(t *testing.T) {
 		environ []string
 		want    []string
 	}{
-		{"no old shop", reads + "," + mirrored, without("PORTICO_LEGACY_URL"), []string{"legacy.url", "must be set, because routes sends requests of all there"}},
+		{"no legacy store", reads + "," + mirrored, without("PORTICO_LEGACY_URL"), []string{"legacy.url", "must be set, because routes sends requests of all there"}},
 		{"no old database", reads + "," + mirrored + "," + outside, without("PORTICO_FOLLOW_DSN"),
 			[]string{"must be set, because routes mirrors the writes of all: Portico reads from the old system's database what has become of them"}},
 		{"no consumer", reads + "," + mirrored + "," + outside, without("PORTICO_LEGACY_CONSUMER_KEY", "PORTICO_LEGACY_TOKEN"),
@@ -255,7 +255,7 @@ func TestMirrorRefused(t *testing.T) {
 		{"tokens", reads + "," + mirrored, complete, []string{"outside must go to legacy as long as any call or mirrored write does"}},
 		{"reads", "{resource: all, calls: reads, to: portico, mirror: true}", complete, []string{"mirror must not be true but for writes to portico"}},
 		{"outside", "{resource: outside, calls: writes, to: portico, mirror: true}", complete, []string{"mirror must not be true for outside"}},
-		{"to the old shop", "{resource: all, calls: writes, to: legacy, mirror: true}", complete, []string{"mirror must not be true but for writes to portico"}},
+		{"to the legacy store", "{resource: all, calls: writes, to: legacy, mirror: true}", complete, []string{"mirror must not be true but for writes to portico"}},
 		{"without mirror", reads + ",{resource: stock_items, calls: writes, to: portico}," + outside, complete, []string{"portico answers the writes of stock_items without mirror: true"}},
 		{"reads that show it and more", "{resource: all, to: legacy},{resource: stock_items, calls: reads, to: portico},{resource: stock_items, calls: writes, to: portico, mirror: true},{resource: customers, calls: writes, to: portico}", complete,
 			[]string{"portico answers the writes of stock_items, and the old system the reads of products", "portico answers the writes of customers without mirror: true"}},

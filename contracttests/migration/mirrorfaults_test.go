@@ -310,7 +310,7 @@ func (m *faultyMirror) testCreate(t *testing.T, tt createFault) {
 		}
 	}
 	if n := countRows(t, m.DB, rows, name); n != tt.rows {
-		t.Errorf("the old shop has it %d times, want %d", n, tt.rows)
+		t.Errorf("the legacy store has it %d times, want %d", n, tt.rows)
 	}
 	if n := len(m.rest.requests(of)); got.Status == http.StatusInternalServerError && n != 1 {
 		t.Errorf("%d requests, want 1", n)
@@ -368,7 +368,7 @@ func (m *faultyMirror) testOrder(t *testing.T) {
 // more, and must not put the sold item back.
 func (m *faultyMirror) testSold(t *testing.T) {
 	item := fmt.Sprintf("/stockitems/%d", soldProduct)
-	const failure = "changes cannot be repeated at the old shop now"
+	const failure = "changes cannot be repeated at the legacy store now"
 	failures := func() int { return strings.Count(m.p.Stderr.Text(), failure) }
 	stored, before := make(chan struct{}), failures()
 	m.rest.fail("PUT "+item+" ", func(w http.ResponseWriter, r *http.Request, execute func() *httptest.ResponseRecorder) {

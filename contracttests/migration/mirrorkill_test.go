@@ -155,7 +155,7 @@ func (m *killedMirror) check(t *testing.T) {
 	for _, one := range m.created {
 		n := countRows(t, m.DB, one.rows, one.name)
 		if n > 1 || one.acknowledged && n != 1 {
-			t.Errorf("the old shop has %s %d times, acknowledged: %t", one.name, n, one.acknowledged)
+			t.Errorf("the legacy store has %s %d times, acknowledged: %t", one.name, n, one.acknowledged)
 		}
 		if one.acknowledged {
 			acknowledged++
@@ -186,7 +186,7 @@ func TestMirrorPaused(t *testing.T) {
 	price := func(product, want int) {
 		t.Helper()
 		path := "/products/" + strconv.Itoa(product)
-		apptest.Await(t, path+" at the old shop", func() bool {
+		apptest.Await(t, path+" at the legacy store", func() bool {
 			return memberOf(m.there.Get(t, path).Body, "price") == fmt.Sprintf("%d.0000", want)
 		})
 	}
@@ -219,7 +219,7 @@ func TestMirrorPaused(t *testing.T) {
 		change(product, 13)
 	}
 	m.p.Signal(t, syscall.SIGCONT)
-	m.p.Stderr.Await(t, m.p, "another process delivers to the old shop now")
+	m.p.Stderr.Await(t, m.p, "another process delivers to the legacy store now")
 	for product := 2; product <= 4; product++ {
 		change(product, 14)
 		price(product, 14)

@@ -105,7 +105,7 @@ func (r *rehearsal) run() {
 		r.Logf("%s; %d replies have asked to come again so far", name, r.waits.Load())
 	}
 	r.early.Store(true)
-	step("the old shop answers everything")
+	step("the legacy store answers everything")
 	r.configure("{resource: all, to: legacy}")
 	r.start()
 	r.start()
@@ -116,7 +116,7 @@ func (r *rehearsal) run() {
 	r.shop.Run(r.T, "--media", r.shop.Media, "all")
 	r.work()
 
-	step("Portico follows the old shop")
+	step("Portico follows the legacy store")
 	r.environ = append(r.environ, "PORTICO_FOLLOW_DSN="+r.shop.From[1], "PORTICO_FOLLOW_MEDIA="+r.shop.Media, "PORTICO_FOLLOW_INTERVAL=200ms", "PORTICO_FOLLOW_COMPARE_PERIOD=5s")
 	r.start()
 	r.start()

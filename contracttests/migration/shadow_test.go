@@ -77,10 +77,10 @@ func TestShadow(t *testing.T) {
 		name, route, auth string
 		recorded          bool // asks for all that is recorded, too
 	}{
-		{"the legacy system answers", "resource: all, to: legacy, shadow: true", "keep", testenv.Nightly()},
+		{"the legacy store answers", "resource: all, to: legacy, shadow: true", "keep", testenv.Nightly()},
 		{"Portico answers", "resource: all, to: portico, shadow: true", "keep", testenv.Nightly()},
 		{"Portico answers, signed again", "resource: all, to: portico, shadow: true", "caller", false},
-		{"the legacy system answers, signed again", "resource: all, to: legacy, shadow: true", "caller", false},
+		{"the legacy store answers, signed again", "resource: all, to: legacy, shadow: true", "caller", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			old := apptest.StartDemoOn(t, otherDemoDatabase(t), "magento")
@@ -142,10 +142,10 @@ func TestShadowBelowBasePath(t *testing.T) {
 	credentials := apptest.Credentials(t)
 	credentials.Signature = contracttests.HMACSHA1
 	for _, tt := range []struct{ name, old, auth, to string }{
-		{"the legacy system answers", inside.Contract, "keep", "legacy"},
+		{"the legacy store answers", inside.Contract, "keep", "legacy"},
 		{"Portico answers", inside.Contract, "keep", "portico"},
-		{"the legacy system answers at the root", root.Contract, "caller", "legacy"},
-		{"Portico answers, and the legacy system is at the root", root.Contract, "caller", "portico"},
+		{"the legacy store answers at the root", root.Contract, "caller", "legacy"},
+		{"Portico answers, and the legacy store is at the root", root.Contract, "caller", "portico"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			front := apptest.StartDemo(t, "magento", belowShop, apptest.RoutesFile(t, "resource: all, shadow: true, to: "+tt.to), "PORTICO_LEGACY_URL="+tt.old, "PORTICO_LEGACY_AUTH="+tt.auth)

@@ -29,7 +29,7 @@ func TestEraseCommand(t *testing.T) {
 	}
 	withOldShop := append(slices.Clone(commands), "PORTICO_LEGACY_URL=http://127.0.0.1:1")
 	if _, _, err := withOldShop.Run(t, "erase", "--customer", id, "--yes"); err == nil || !strings.Contains(err.Error(), "still has the customer") {
-		t.Errorf("with an old shop: %v", err)
+		t.Errorf("with a legacy store: %v", err)
 	}
 	commands.MustRun(t, "erase", "--customer", id, "--dry-run")
 	if !isThere() {

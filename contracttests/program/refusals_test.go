@@ -202,9 +202,9 @@ func TestRefusalsArriveElsewhere(t *testing.T) {
 		{"below the base path", []string{"PORTICO_PUBLIC_URL=http://shop.example/shop"}, 0, operationRefusal{line: "POST /shop/api/rest/products HTTP/1.1", status: 403}},
 		{"no acceptable type in the dialect magento", []string{"PORTICO_DIALECT=magento"}, 0, operationRefusal{line: create, status: 500}},
 		{"a body over a small limit", []string{"PORTICO_LIMITS_BODY_BYTES=2KiB"}, 0, operationRefusal{line: update, fields: admin, status: 400, log: "limits.body_bytes allows 2048"}},
-		{"by Portico before the old shop", front("own"), 0, operationRefusal{line: create, fields: strings.Replace(admin, "cccc", "", 1), status: 401}},
-		{"by the old shop", front("caller"), 0, operationRefusal{line: create, fields: admin, size: 50 << 20, status: 402}},
-		{"by the old shop, outside the interface", front("caller"), 0, operationRefusal{line: "POST /elsewhere HTTP/1.1", size: 50 << 20, status: 402}},
+		{"by Portico before the legacy store", front("own"), 0, operationRefusal{line: create, fields: strings.Replace(admin, "cccc", "", 1), status: 401}},
+		{"by the legacy store", front("caller"), 0, operationRefusal{line: create, fields: admin, size: 50 << 20, status: 402}},
+		{"by the legacy store, outside the interface", front("caller"), 0, operationRefusal{line: "POST /elsewhere HTTP/1.1", size: 50 << 20, status: 402}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -279,7 +279,7 @@ func TestKeysAreNotSigned(t *testing.T) {
 			}
 			got := apptest.Send(t, "GET", front.Contract+"/api/rest/orders/1", "", "Authorization", "Bearer "+key, "Accept", "application/json")
 			if forwarded := old.Last() != nil; got.Status != tt.want || forwarded != (tt.want == http.StatusOK) {
-				t.Errorf("%d %s, the legacy system was asked: %t; want %d", got.Status, got.Body, forwarded, tt.want)
+				t.Errorf("%d %s, the legacy store was asked: %t; want %d", got.Status, got.Body, forwarded, tt.want)
 			}
 		})
 	}

@@ -26,7 +26,7 @@ import (
 
 // upgradeFrom is the commit whose program is upgraded to the present one, by its message. After a
 // release, make it the tag of the release: an upgrade may leave out no release.
-const upgradeFrom = "HEAD^{/^legacy: date what a test changes as the old shop does}"
+const upgradeFrom = "HEAD^{/^legacy: date what a test changes as the legacy store does}"
 
 // TestRollingUpgrade replaces three replicas of an earlier version one by one by the present one,
 // while clients read and write: no call fails, and no acknowledged write is lost. Then the contract

@@ -18,7 +18,7 @@ func BenchmarkShadow(b *testing.B) {
 	}{
 		{"cached reply", product, "portico"},
 		{"Portico", stockItem, "portico"},
-		{"legacy system", stockItem, "legacy"},
+		{"legacy store", stockItem, "legacy"},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			old := startPortico(b, nil, "--demo", "--dialect", "magento")

@@ -203,7 +203,7 @@ func TestSessionEnds(t *testing.T) {
 			s.options.Secret = nil
 			r.site = newSite(s.t, s.options)
 		}, true},
-		{"next to a cookie of the old shop", func(_ *shop, r *reader) {
+		{"next to a cookie of the legacy store", func(_ *shop, r *reader) {
 			r.header.Set("Cookie", "portico_customer=abc; portico_customer=%22; frontend=abc")
 		}, false},
 		{"changed", func(_ *shop, r *reader) {

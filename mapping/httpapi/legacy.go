@@ -88,7 +88,7 @@ func (a *API) forward(c *gin.Context, s *state) error {
 	response.ClientError = notAcceptable && response.Status == http.StatusInternalServerError
 	s.response = response
 	if broken != nil && !broken.Gone {
-		a.Log.LogAttrs(ctx, slog.LevelError, "reply of the legacy system broke off", slog.String("call", response.Call), slog.Any("error", broken.Cause))
+		a.Log.LogAttrs(ctx, slog.LevelError, "reply of the legacy store broke off", slog.String("call", response.Call), slog.Any("error", broken.Cause))
 	}
 	return err
 }

@@ -24,7 +24,7 @@ func TestPath(t *testing.T) {
 		{"another interface", "/api/v2_soap/", "/api/v2_soap/"},
 		{"unknown interface", "/api/soapy/x", "/api/soapy/x"},
 		{"image", "/media/catalog/product/m/u/mug.jpg", "/media/catalog/product/*/*/*"},
-		{"old shop", "/wishlist/ada/2/", "/wishlist/*/2/"},
+		{"legacy store", "/wishlist/ada/2/", "/wishlist/*/2/"},
 		{"capitals", "/ADA", "/*"},
 		{"digits in a word", "/ada1815", "/*"},
 		{"long number", "/api/rest/products/" + strings.Repeat("1", 20), "/api/rest/products/*"},

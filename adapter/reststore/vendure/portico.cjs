@@ -26,7 +26,7 @@ module.exports = {
     // The stock settings that Portico has written, because Vendure has fewer.
     ProductVariant: [{ name: "legacyStock", type: "text", nullable: true, public: false }],
     Order: [legacyId, { name: "incrementId", type: "string", nullable: true }],
-    // Lines of orders that were placed in the old shop.
+    // Lines of orders that were placed in the legacy store.
     OrderLine: [
       legacyId,
       { name: "sku", type: "string", nullable: true },
@@ -35,10 +35,10 @@ module.exports = {
     ],
   },
   orderOptions: {
-    // Orders that were placed in the old shop may have more items than Vendure's 999.
+    // Orders that were placed in the legacy store may have more items than Vendure's 999.
     orderItemsLimit: 1_000_000,
     orderLineItemsLimit: 1_000_000,
-    // Lines of orders that were placed in the old shop have the price of that time.
+    // Lines of orders that were placed in the legacy store have the price of that time.
     orderItemPriceCalculationStrategy: {
       calculateUnitPrice: (_, variant, line) =>
         line.price == null

@@ -67,7 +67,7 @@ func (o Outboxes) Creates(ctx context.Context, r adapter.Resource, naturalKey st
 		err := rows.Scan(&c.ID, &c.Resource, &c.Root.Resource, &c.Root.Key, &c.NaturalKey, &c.Reason, &created)
 		c.CreatedAt = time.UnixMilli(created).UTC()
 		if c.Reason == "" && (created < from || created > to) {
-			c.Reason = "the process that has sent it ended before the old shop replied"
+			c.Reason = "the process that has sent it ended before the legacy store replied"
 		}
 		all = append(all, c)
 		return err

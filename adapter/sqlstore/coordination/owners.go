@@ -243,12 +243,12 @@ func (w OwnerTable) checkOutbox(ctx context.Context, tx *engine.Tx, r adapter.Re
 	case err != nil:
 		return err
 	case len(creates) > 0:
-		return &outbox.NoTurnError{Reason: "nobody knows what has become of some records that were to be created at the old shop: see portico mirror list"}
+		return &outbox.NoTurnError{Reason: "nobody knows what has become of some records that were to be created at the legacy store: see portico mirror list"}
 	case len(entries) == 0:
 		return nil
 	case entries[0].Parked:
-		return &outbox.NoTurnError{Reason: "the old shop refuses changes: see portico mirror list"}
+		return &outbox.NoTurnError{Reason: "the legacy store refuses changes: see portico mirror list"}
 	default:
-		return &outbox.NoTurnError{Reason: "the old shop does not have all changes yet"}
+		return &outbox.NoTurnError{Reason: "the legacy store does not have all changes yet"}
 	}
 }

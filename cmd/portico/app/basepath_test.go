@@ -80,10 +80,10 @@ func TestBasePath(t *testing.T) {
 				switch {
 				case name == "portico" || tt.asked == "":
 					if status != tt.status || asked != nil || status == 404 && body != "Not found\n" {
-						t.Errorf("%d %q, the legacy system was asked %v", status, body, asked)
+						t.Errorf("%d %q, the legacy store was asked %v", status, body, asked)
 					}
 				case asked == nil || asked.RequestURI != tt.asked:
-					t.Errorf("the legacy system was asked %v, want %s", asked, tt.asked)
+					t.Errorf("the legacy store was asked %v, want %s", asked, tt.asked)
 				}
 			})
 		}

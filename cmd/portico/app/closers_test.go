@@ -64,7 +64,7 @@ func TestSetUpFailures(t *testing.T) {
 		{"public URL", func(c *config.Config) { c.PublicURL = ":" }, "public_url"},
 		{"consent", func(c *config.Config) { c.PublicURL = "http://" }, "consent"},
 		{"stock", func(c *config.Config) { c.Stock.MinQty = "x" }, "stock.min_qty"},
-		{"legacy system", func(c *config.Config) { c.Legacy.URL = ":" }, "legacy.url"},
+		{"legacy store", func(c *config.Config) { c.Legacy.URL = ":" }, "legacy.url"},
 		{"spool", func(c *config.Config) { c.Lists.SpoolDir = filepath.Join(file, "spool") }, "lists.spool_dir"},
 		{"recording", func(c *config.Config) { c.Record.Dir = filepath.Join(file, "record") }, "record.dir"},
 	}

@@ -103,7 +103,7 @@ func TestConsole(t *testing.T) {
 		expect(c.get("/"), "limits.guest_burst", "77", "environment PORTICO_LIMITS_GUEST_BURST", "ready", "documented", "sql</strong>", "redis</strong>")
 	})
 	t.Run("migration", func(t *testing.T) {
-		expect(c.get("/console/migration"), "There is no old shop", "products", "alone")
+		expect(c.get("/console/migration"), "There is no legacy store", "products", "alone")
 		expect(c.submit("/console/migration", "/console/migration/preview", 200, url.Values{"lines": {"routes:\n  - {resource: products, to: legacy}"}}),
 			"These lines would be refused", "legacy.url: must be set, because routes sends requests of products there")
 	})

@@ -114,15 +114,15 @@ Redis
   ok           Redis memory      at most 64.00M, policy allkeys-lru
   ok           Redis clock       as this machine's; timestamps of signed calls may be 10m0s ahead
 
-Old shop
-  ok           old shop          answers calls of the interface (as a Guest: 200)
-  ok           old shop clock    as this machine's; timestamps of signed calls may be 10m0s ahead
+Legacy store
+  ok           legacy store          answers calls of the interface (as a Guest: 200)
+  ok           legacy store clock    as this machine's; timestamps of signed calls may be 10m0s ahead
 
 Machine
   ok           open files        NUMBER are allowed, and at most about 584 are needed
   ok           memory            the settings let Portico take about 256.0 MiB of SIZE of this machine
 
-Not used: certificate, old shop credentials, followed database, rights in the old shop, backend
+Not used: certificate, legacy store credentials, followed database, rights in the legacy store, backend
 
 no faults, no warnings
 `, got); diff != "" {

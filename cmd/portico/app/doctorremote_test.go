@@ -76,17 +76,17 @@ func TestDoctorOldShop(t *testing.T) {
 		level     doctor.Level
 		want      string
 	}{
-		{"Guests refused", newShop(t, time.Now, 403, "application/json", `{"messages":{"error":[{"code":403}]}}`), "old shop", doctor.OK, "as a Guest: 403"},
-		{"a page", newShop(t, time.Now, 200, "text/html; charset=utf-8", "<html>Welcome"), "old shop", doctor.Fault, `status 200, of type "text/html"`},
-		{"another interface", newShop(t, time.Now, 404, "application/json", `{"error":"not found"}`), "old shop", doctor.Fault, "without messages of the interface"},
-		{"elsewhere", newShop(t, time.Now, 301, "text/html", ""), "old shop", doctor.Fault, "redirects calls"},
-		{"closed", newShop(t, time.Now, 503, "text/html", ""), "old shop", doctor.Fault, "cannot answer calls now (status 503)"},
-		{"not there", "http://" + apptest.FreeAddress(t), "old shop", doctor.Fault, "connection refused"},
-		{"a little ahead", newShop(t, ahead(2*time.Minute+30*time.Second), 200, "application/json", "[]"), "old shop clock", doctor.Warning, "2m…s ahead of this machine's"},
-		{"far behind", newShop(t, ahead(-time.Hour-30*time.Second), 200, "application/json", "[]"), "old shop clock", doctor.Fault, "1h0m3…s behind this machine's; timestamps of signed calls may be 10m0s ahead"},
-		{"credentials accepted", newShop(t, time.Now, 200, "application/json", "[]"), "old shop credentials", doctor.OK, "accepted"},
-		{"credentials refused", newShop(t, time.Now, 401, "application/json", refused), "old shop credentials", doctor.Fault, "status 401, timestamp_refused"},
-		{"credentials without rights", newShop(t, time.Now, 403, "application/json", refused), "old shop credentials", doctor.Warning, "may not read products"},
+		{"Guests refused", newShop(t, time.Now, 403, "application/json", `{"messages":{"error":[{"code":403}]}}`), "legacy store", doctor.OK, "as a Guest: 403"},
+		{"a page", newShop(t, time.Now, 200, "text/html; charset=utf-8", "<html>Welcome"), "legacy store", doctor.Fault, `status 200, of type "text/html"`},
+		{"another interface", newShop(t, time.Now, 404, "application/json", `{"error":"not found"}`), "legacy store", doctor.Fault, "without messages of the interface"},
+		{"elsewhere", newShop(t, time.Now, 301, "text/html", ""), "legacy store", doctor.Fault, "redirects calls"},
+		{"closed", newShop(t, time.Now, 503, "text/html", ""), "legacy store", doctor.Fault, "cannot answer calls now (status 503)"},
+		{"not there", "http://" + apptest.FreeAddress(t), "legacy store", doctor.Fault, "connection refused"},
+		{"a little ahead", newShop(t, ahead(2*time.Minute+30*time.Second), 200, "application/json", "[]"), "legacy store clock", doctor.Warning, "2m…s ahead of this machine's"},
+		{"far behind", newShop(t, ahead(-time.Hour-30*time.Second), 200, "application/json", "[]"), "legacy store clock", doctor.Fault, "1h0m3…s behind this machine's; timestamps of signed calls may be 10m0s ahead"},
+		{"credentials accepted", newShop(t, time.Now, 200, "application/json", "[]"), "legacy store credentials", doctor.OK, "accepted"},
+		{"credentials refused", newShop(t, time.Now, 401, "application/json", refused), "legacy store credentials", doctor.Fault, "status 401, timestamp_refused"},
+		{"credentials without rights", newShop(t, time.Now, 403, "application/json", refused), "legacy store credentials", doctor.Warning, "may not read products"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := runDoctor(t, commands.With(apptest.LegacyConsumer()...).With("PORTICO_LEGACY_URL="+tt.url))
@@ -98,8 +98,8 @@ func TestDoctorOldShop(t *testing.T) {
 	t.Run("untrusted", func(t *testing.T) {
 		shop := newTLSServer(t, http.NotFoundHandler())
 		r := runDoctor(t, commands.With("PORTICO_LEGACY_URL="+shop.URL))
-		requireFinding(t, r, "old shop certificate", doctor.Fault, "unknown authority")
-		requireFinding(t, r, "old shop", doctor.Fault, "unknown authority")
+		requireFinding(t, r, "legacy store certificate", doctor.Fault, "unknown authority")
+		requireFinding(t, r, "legacy store", doctor.Fault, "unknown authority")
 	})
 }
 

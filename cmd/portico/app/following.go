@@ -32,7 +32,7 @@ func startFollower(ctx context.Context, cfg *config.Config, follower *follow.Fol
 		defer close(ended)
 		for ctx.Err() == nil {
 			if err := program.ExplainFollowing(cfg, follower.Run(ctx)); err != nil {
-				log.Error("the old shop cannot be followed", "error", err, "tried_again_in", followRetry)
+				log.Error("the legacy store cannot be followed", "error", err, "tried_again_in", followRetry)
 				select {
 				case <-ctx.Done():
 				case <-time.After(followRetry):

@@ -46,11 +46,11 @@ func TestLanding(t *testing.T) {
 			}
 			got := apptest.Send(t, http.MethodGet, tt.shop.contract+tt.path, "", headers...)
 			if asked := old.Last() != nil; got.Status != tt.status || asked != tt.asked {
-				t.Fatalf("%d, want %d; the legacy system was asked: %t, want %t\n%s", got.Status, tt.status, asked, tt.asked, got.Body)
+				t.Fatalf("%d, want %d; the legacy store was asked: %t, want %t\n%s", got.Status, tt.status, asked, tt.asked, got.Body)
 			}
 			if tt.asked {
 				if got.Body != "old" {
-					t.Errorf("not the reply of the legacy system:\n%s", got.Body)
+					t.Errorf("not the reply of the legacy store:\n%s", got.Body)
 				}
 				return
 			}

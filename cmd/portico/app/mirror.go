@@ -145,9 +145,9 @@ func (m *mirroring) deliver(ctx context.Context) {
 		})
 		switch {
 		case errors.Is(err, coordination.ErrLeaseLost):
-			m.log.Warn("another process delivers to the old shop now, as this one did not respond in time")
+			m.log.Warn("another process delivers to the legacy store now, as this one did not respond in time")
 		case err != nil && ctx.Err() == nil:
-			m.log.Warn("changes cannot be delivered to the old shop now", "error", err)
+			m.log.Warn("changes cannot be delivered to the legacy store now", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -186,12 +186,12 @@ func newMirrorMetrics(registerer prometheus.Registerer) *mirrorMetrics {
 		return prometheus.GaugeOpts{Name: "portico_mirror_" + name, Help: help}
 	}
 	return &mirrorMetrics{
-		deliveries: counter("deliveries_total", "Attempts to repeat a change at the old shop, by resource and outcome: accepted, empty if nothing had to be sent, superseded if a client has changed the record again, refused and so parked, failed and so repeated, unavailable if the old shop cannot be reached.", "resource", "outcome"),
-		creates:    counter("creates_total", "Records that were to be created at the old shop first, by resource and outcome: created, found after the reply was lost, refused, unsent, or unknown.", "resource", "outcome"),
-		turns:      counter("turns_total", "How often the writes of a resource were to move, to Portico or back to the old shop, as far as this process has seen it. outcome is turned if they have moved, and given_up if they stayed and are to move later.", "resource", "outcome"),
-		entries:    register.NewGaugeVec(gauge("entries", "What the old shop still has to be told, by resource and state: waiting, parked, held if its interface has no form for it, or unknown for records of which nobody knows whether they were created. 0 where another process delivers."), []string{"resource", "state"}),
-		conflicts:  register.NewGaugeVec(gauge("conflicts", "Values that both a client and the old shop have changed, by what has become of them, as far as they are noted. 0 where another process delivers."), []string{"outcome"}),
-		oldest:     register.NewGauge(gauge("oldest_seconds", "Age of the oldest change that waits to be repeated at the old shop. 0 if there is none, and where another process delivers.")),
+		deliveries: counter("deliveries_total", "Attempts to repeat a change at the legacy store, by resource and outcome: accepted, empty if nothing had to be sent, superseded if a client has changed the record again, refused and so parked, failed and so repeated, unavailable if the legacy store cannot be reached.", "resource", "outcome"),
+		creates:    counter("creates_total", "Records that were to be created at the legacy store first, by resource and outcome: created, found after the reply was lost, refused, unsent, or unknown.", "resource", "outcome"),
+		turns:      counter("turns_total", "How often the writes of a resource were to move, to Portico or back to the legacy store, as far as this process has seen it. outcome is turned if they have moved, and given_up if they stayed and are to move later.", "resource", "outcome"),
+		entries:    register.NewGaugeVec(gauge("entries", "What the legacy store still has to be told, by resource and state: waiting, parked, held if its interface has no form for it, or unknown for records of which nobody knows whether they were created. 0 where another process delivers."), []string{"resource", "state"}),
+		conflicts:  register.NewGaugeVec(gauge("conflicts", "Values that both a client and the legacy store have changed, by what has become of them, as far as they are noted. 0 where another process delivers."), []string{"outcome"}),
+		oldest:     register.NewGauge(gauge("oldest_seconds", "Age of the oldest change that waits to be repeated at the legacy store. 0 if there is none, and where another process delivers.")),
 	}
 }
 

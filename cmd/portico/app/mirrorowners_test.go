@@ -51,9 +51,9 @@ func TestCheckOwners(t *testing.T) {
 		want   string // of the error, "" for none
 	}{
 		{"one that repeats writes, too", config.Config{Adapter: "sql", Legacy: config.Legacy{URL: "http://old"}, Follow: config.Follow{DSN: "mysql:d"}}, false, ""},
-		{"one without the old shop", config.Config{}, false, "other processes repeat the writes of stock_items"},
-		{"one without the old shop, alone", config.Config{}, true, ""},
-		{"one that forwards writes, alone", config.Config{Legacy: config.Legacy{URL: "http://old"}, Routes: toLegacy}, true, "the old shop may not have all of them yet"},
+		{"one without the legacy store", config.Config{}, false, "other processes repeat the writes of stock_items"},
+		{"one without the legacy store, alone", config.Config{}, true, ""},
+		{"one that forwards writes, alone", config.Config{Legacy: config.Legacy{URL: "http://old"}, Routes: toLegacy}, true, "the legacy store may not have all of them yet"},
 		{"one that answers writes, alone", config.Config{Legacy: config.Legacy{URL: "http://old"}}, true, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -53,7 +53,7 @@ func TestRoutesTable(t *testing.T) {
 			for _, c := range tt.calls {
 				got := apptest.Send(t, c.method, front.contract+c.path, "", "Authorization", apptest.DemoAdmin(), "X-Request-Id", "mine")
 				if asked := old.Last() != nil; asked != c.legacy || c.legacy != (got.Body == "old") {
-					t.Errorf("%s %s: the legacy system was asked: %t, want %t; %d %s", c.method, c.path, asked, c.legacy, got.Status, got.Body)
+					t.Errorf("%s %s: the legacy store was asked: %t, want %t; %d %s", c.method, c.path, asked, c.legacy, got.Status, got.Body)
 				}
 				// The reply has only the headers of the legacy store.
 				if id := got.Header.Get("X-Request-Id"); (id == "mine") == c.legacy {
@@ -140,7 +140,7 @@ func TestLegacyAway(t *testing.T) {
 		}
 		<-ended
 	})
-	apptest.Await(t, "the legacy system to be asked again", func() bool {
+	apptest.Await(t, "the legacy store to be asked again", func() bool {
 		return apptest.Send(t, "GET", front.contract+"/api/rest/products", "").Body == "back"
 	})
 	if got := front.metric(t, `portico_breaker_state{breaker="legacy"}`); got != "0" {

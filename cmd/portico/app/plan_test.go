@@ -226,12 +226,12 @@ func TestPlan(t *testing.T) {
 	s.reload(lines...)
 	s.expect(stock, plan.ReadsMoved, "wait", "until Portico answers the reads of")
 	if s.get("/api/rest/stockitems/1") {
-		t.Error("the old shop answered after the reads had moved")
+		t.Error("the legacy store answered after the reads had moved")
 	}
 
 	seen := s.walk(func(before plan.Step) {
 		if before.Name == "turn_off" && !strings.Contains(strings.Join(before.First, "\n"), "SOAP (1 request since ") {
-			t.Errorf("%s does not say who still calls the old shop: %q", before.Name, before.First)
+			t.Errorf("%s does not say who still calls the legacy store: %q", before.Name, before.First)
 		}
 	})
 	for _, step := range []string{"shadow", "move_reads", "prepare", "move_writes", "turn_off"} {
@@ -305,7 +305,7 @@ func (s *planShop) walk(before func(plan.Step)) (seen map[string]bool) {
 			s.t.Errorf("%s is %s at the end, then %s", r.Name, r.State, r.Step.Name)
 		}
 	}
-	if !strings.HasPrefix(text, "There is no old shop") {
+	if !strings.HasPrefix(text, "There is no legacy store") {
 		s.t.Errorf("at the end it says\n%s", text)
 	}
 	return seen
@@ -398,7 +398,7 @@ func TestPlanFollowed(t *testing.T) {
 	s.noteImport(coordination.Parked{Part: "stock", Key: 1, ParkedAt: time.Now(), RetryAt: time.Now()}, coordination.Parked{Part: "stock", Key: 2, ParkedAt: time.Now(), RetryAt: time.Now()})
 	s.prepareMirror()
 	s.paste(inFront()...)
-	r := s.expect("stock_items", plan.Followed, "shadow", "Unknown: How far the store is behind the old shop", "First: Changed records that could not be stored: 2.")
+	r := s.expect("stock_items", plan.Followed, "shadow", "Unknown: How far the store is behind the legacy store", "First: Changed records that could not be stored: 2.")
 	if got := s.expect("products", plan.Followed, "shadow"); len(got.Step.First) != len(r.Step.First)-1 {
 		t.Errorf("products: %q", got.Step.First)
 	}
@@ -561,7 +561,7 @@ func TestPlanMirrored(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.expect("outside", plan.InFront, "wait", "Changes of stock_items wait to be repeated at the old shop: 3, the oldest since ")
+	s.expect("outside", plan.InFront, "wait", "Changes of stock_items wait to be repeated at the legacy store: 3, the oldest since ")
 	s.expect(stock, plan.Mirrored, "none", "outbox: 3 waiting, 0 parked, 0 held, 0 unknown, the oldest since ")
 	box := db.Outbox()
 	entries, err := box.Due(t.Context(), 10)
@@ -571,7 +571,7 @@ func TestPlanMirrored(t *testing.T) {
 	if err := errors.Join(box.Failed(t.Context(), entries[0], outbox.Failure{Reason: "refused", Retry: time.Now(), Parked: true}), box.Delivered(t.Context(), entries[1], nil, []string{"qty"})); err != nil {
 		t.Fatal(err)
 	}
-	s.expect(stock, plan.Mirrored, "settle", "outbox: 1 waiting, 1 parked, 1 held, 0 unknown, the oldest since ", "First: The old shop refuses changes of stock_items: 1. Look at portico mirror list.",
+	s.expect(stock, plan.Mirrored, "settle", "outbox: 1 waiting, 1 parked, 1 held, 0 unknown, the oldest since ", "First: The legacy store refuses changes of stock_items: 1. Look at portico mirror list.",
 		"no form (1): see portico mirror list --held", "\n    portico mirror list --config portico.yaml\n")
 	create, err := box.BeginCreate(t.Context(), outbox.Create{Resource: adapter.OrderComments})
 	if err == nil {
@@ -582,7 +582,7 @@ func TestPlanMirrored(t *testing.T) {
 	}
 	s.expect("order_comments", plan.Mirrored, "settle", "outbox: 0 waiting, 0 parked, 0 held, 1 unknown\n")
 	if first := s.expect("outside", plan.InFront, "wait").Step.First; len(first) != 3 {
-		t.Errorf("to be settled before the old shop is left: %q", first)
+		t.Errorf("to be settled before the legacy store is left: %q", first)
 	}
 
 	store := apptest.OpenStore(t, "sqlite", "file:"+strings.TrimPrefix(s.dsn, "sqlite:"))
@@ -594,7 +594,7 @@ func TestPlanMirrored(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.expect("customers", plan.Mirrored, "wait", "Writes of customers: portico has them, and they are changing sides; ", "Values that both a client and the old shop have changed: 1 kept, 2 added (see")
+	s.expect("customers", plan.Mirrored, "wait", "Writes of customers: portico has them, and they are changing sides; ", "Values that both a client and the legacy store have changed: 1 kept, 2 added (see")
 	if listed := s.plan(); !maps.Equal(listed.Conflicts, map[string]int64{"kept": 1, "added": 2, "taken": 0, "dropped": 0}) {
 		t.Errorf("conflicts %v", listed.Conflicts)
 	}

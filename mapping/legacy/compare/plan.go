@@ -100,7 +100,7 @@ func (s *sweep) request(route *contract.Route, caller, query string, params ...s
 // length counts the records of a list in both systems.
 func (s *sweep) length(ctx context.Context, list *contract.Route, caller string) (sweepLength, error) {
 	l := sweepLength{List: list.Path, Caller: caller}
-	for system, name := range []string{"legacy system", "candidate"} {
+	for system, name := range []string{"legacy store", "candidate"} {
 		length, refused, err := s.lengthIn(ctx, system, list, caller)
 		if err != nil {
 			return l, err

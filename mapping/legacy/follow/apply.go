@@ -52,7 +52,7 @@ func (f *Follower) nameLeftOut(what, reason string) {
 		return
 	}
 	f.leftOut[what] = true
-	f.o.Log.Warn("a part or a value of a record of the old shop cannot be stored and is left out", "what", what, "reason", reason)
+	f.o.Log.Warn("a part or a value of a record of the legacy store cannot be stored and is left out", "what", what, "reason", reason)
 }
 
 // removeGone removes records that are gone, and parks records that cannot be removed.
@@ -87,7 +87,7 @@ func hasKeys(p magento1.Part) bool { return !importer.ReadWhole(p) || p == magen
 func refusedRemovals(all []*importer.Removal) (parked []coordination.Parked) {
 	for _, r := range all {
 		for _, key := range r.Keys {
-			parked = append(parked, coordination.Parked{Part: string(r.Part), Key: key, Reason: "it is gone from the old shop, and " + r.Reasons[key]})
+			parked = append(parked, coordination.Parked{Part: string(r.Part), Key: key, Reason: "it is gone from the legacy store, and " + r.Reasons[key]})
 		}
 	}
 	return parked

@@ -266,7 +266,7 @@ func (s *session) endRound(ctx context.Context, r *round) error {
 	for _, n := range r.found {
 		total += n
 	}
-	s.log.Info("everything was compared with the old shop", "took", now.Sub(r.began).Round(time.Millisecond), "found", total, "removed", s.Report.Removed()-removed)
+	s.log.Info("everything was compared with the legacy store", "took", now.Sub(r.began).Round(time.Millisecond), "found", total, "removed", s.Report.Removed()-removed)
 	s.credentials.digest = "" // some owners may have come
 	s.comparison.round = s.comparison.newRound(now, magento1.Parts()...)
 	s.comparison.round.period = s.f.o.ComparePeriod

@@ -87,9 +87,9 @@ func (c *credentialFollower) nameLimited(limited []credentials.LimitedUser) {
 			user = slog.String("users", "customers")
 		}
 		if u.State == credentials.LimitedHere {
-			c.log.Warn("users of the old shop can do less there than here, where they have all rights: disable them, or accept it with portico credentials import --widen or --widen-customers", user, "rights_there", u.Limits)
+			c.log.Warn("users of the legacy store can do less there than here, where they have all rights: disable them, or accept it with portico credentials import --widen or --widen-customers", user, "rights_there", u.Limits)
 		} else {
-			c.log.Warn("users of the old shop can do less there than here, so they and their tokens are not imported: portico credentials import --widen or --widen-customers imports them with all rights", user, "rights_there", u.Limits)
+			c.log.Warn("users of the legacy store can do less there than here, so they and their tokens are not imported: portico credentials import --widen or --widen-customers imports them with all rights", user, "rights_there", u.Limits)
 		}
 	}
 	c.named = named
@@ -112,7 +112,7 @@ func (c *credentialFollower) revokeGone(ctx context.Context, before, now map[str
 				return err
 			}
 			c.metrics.credentials.Inc()
-			c.log.Info("a consumer that is gone from the old shop was removed with its tokens", "id", grant.Consumer.ID)
+			c.log.Info("a consumer that is gone from the legacy store was removed with its tokens", "id", grant.Consumer.ID)
 			continue
 		}
 		for _, t := range grant.Tokens {
@@ -123,7 +123,7 @@ func (c *credentialFollower) revokeGone(ctx context.Context, before, now map[str
 				return err
 			}
 			c.metrics.credentials.Inc()
-			c.log.Info("a token that is gone from the old shop was revoked", "id", t.ID)
+			c.log.Info("a token that is gone from the legacy store was revoked", "id", t.ID)
 		}
 	}
 	return nil

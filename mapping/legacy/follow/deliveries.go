@@ -29,7 +29,7 @@ func (w *Writes) do(ctx context.Context, run func(context.Context, *session) err
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-w.ended:
-		return &adapter.Error{Kind: adapter.Unavailable, Op: "read the old shop", Err: errWritesClosed}
+		return &adapter.Error{Kind: adapter.Unavailable, Op: "read the legacy store", Err: errWritesClosed}
 	}
 	select {
 	case err := <-one.done:

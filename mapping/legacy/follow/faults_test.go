@@ -85,7 +85,7 @@ func (s *followedShop) awaitLag(t *testing.T, f *Follower) {
 // wantCounted fails if a fault has left no trace in the metrics of a follower, or none in the log.
 func (s *followedShop) wantCounted(t *testing.T, f *Follower) {
 	t.Helper()
-	if s.metric(t, f, "failures_total", "") == 0 || !strings.Contains(s.log.String(), "following the old shop has failed and is tried again") {
+	if s.metric(t, f, "failures_total", "") == 0 || !strings.Contains(s.log.String(), "following the legacy store has failed and is tried again") {
 		t.Errorf("the fault was counted %v times, and logged:\n%s", s.metric(t, f, "failures_total", ""), s.log.String())
 	}
 }

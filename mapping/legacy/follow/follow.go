@@ -29,7 +29,7 @@ const (
 )
 
 // ErrFollowed means that another process follows the legacy store.
-var ErrFollowed = errors.New("another process follows the old shop into this store")
+var ErrFollowed = errors.New("another process follows the legacy store into this store")
 
 // Options configure a [Follower].
 type Options struct {
@@ -95,11 +95,11 @@ func (f *Follower) Run(ctx context.Context) error {
 			failures, f.begun = 0, true
 			f.o.Metrics.stands()
 			if !f.standby {
-				f.o.Log.Info("another process follows the old shop: this one takes over when that one ends")
+				f.o.Log.Info("another process follows the legacy store: this one takes over when that one ends")
 			}
 			f.standby = true
 		case errors.Is(err, coordination.ErrLeaseLost):
-			f.o.Log.Warn("another process has taken over following the old shop, as this one did not respond in time")
+			f.o.Log.Warn("another process has taken over following the legacy store, as this one did not respond in time")
 		case err != nil && !f.begun:
 			return err
 		case err != nil:
@@ -116,7 +116,7 @@ func (f *Follower) Run(ctx context.Context) error {
 func (f *Follower) failed(ctx context.Context, err error, before int) {
 	pause := min(f.o.Interval<<min(before, 16), maxBackoff)
 	f.o.Metrics.failures.Inc()
-	f.o.Log.Warn("following the old shop has failed and is tried again", "error", err, "in", pause)
+	f.o.Log.Warn("following the legacy store has failed and is tried again", "error", err, "in", pause)
 	wait(ctx, pause)
 }
 
@@ -245,7 +245,7 @@ func (s *session) checkFilled(ctx context.Context) error {
 		imported = imported || one.Name == s.Source.Name
 	}
 	if !imported {
-		return errors.New("nothing was imported from this old shop yet: run portico import all with the same database first, and follow it then")
+		return errors.New("nothing was imported from this legacy store yet: run portico import all with the same database first, and follow it then")
 	}
 	return nil
 }

@@ -36,21 +36,21 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	counter := func(n, help string) prometheus.CounterOpts { return prometheus.CounterOpts(name(n, help)) }
 	gauge := func(n, help string) prometheus.GaugeOpts { return prometheus.GaugeOpts(name(n, help)) }
 	m := &Metrics{
-		changes:      register.NewCounterVec(counter("records_total", "Records of the old shop that were taken over, by part and outcome."), []string{"part", "outcome"}),
+		changes:      register.NewCounterVec(counter("records_total", "Records of the legacy store that were taken over, by part and outcome."), []string{"part", "outcome"}),
 		foundLate:    register.NewCounterVec(counter("comparison_found_total", "Records that only the comparison of everything found changed or gone."), []string{"part"}),
 		parkedNow:    register.NewGaugeVec(gauge("parked_records", "Records that cannot be stored and are tried again."), []string{"part"}),
-		heldNow:      register.NewGaugeVec(gauge("removals_held", "Records that are gone from the old shop and are not removed, as they are too many."), []string{"resource"}),
-		writes:       register.NewCounterVec(counter("writes_total", "Writes at the old shop that passed through this process, by whether their changes were here before their replies were sent."), []string{"outcome"}),
-		failures:     register.NewCounter(counter("failures_total", "Attempts to follow the old shop that failed and were repeated.")),
+		heldNow:      register.NewGaugeVec(gauge("removals_held", "Records that are gone from the legacy store and are not removed, as they are too many."), []string{"resource"}),
+		writes:       register.NewCounterVec(counter("writes_total", "Writes at the legacy store that passed through this process, by whether their changes were here before their replies were sent."), []string{"outcome"}),
+		failures:     register.NewCounter(counter("failures_total", "Attempts to follow the legacy store that failed and were repeated.")),
 		credentials:  register.NewCounter(counter("credentials_total", "Consumers, tokens and administrators that were taken over or revoked.")),
-		settings:     register.NewCounter(counter("setting_changes_total", "Settings of the old shop that have changed and that nobody takes over.")),
+		settings:     register.NewCounter(counter("setting_changes_total", "Settings of the legacy store that have changed and that nobody takes over.")),
 		withoutFile:  register.NewCounter(counter("missing_files_total", "Images that were looked for and whose file is missing: they are tried again by each comparison.")),
-		leader:       register.NewGauge(gauge("leader", "1 if this process follows the old shop, 0 if another one may.")),
+		leader:       register.NewGauge(gauge("leader", "1 if this process follows the legacy store, 0 if another one may.")),
 		modes:        register.NewGaugeVec(gauge("mode", "1 for how this process learns what has changed: from the binary log, or by polling."), []string{"mode"}),
-		comparedAt:   register.NewGauge(gauge("last_comparison_timestamp_seconds", "When everything was last compared with the old shop, as Unix time.")),
+		comparedAt:   register.NewGauge(gauge("last_comparison_timestamp_seconds", "When everything was last compared with the legacy store, as Unix time.")),
 		comparedTook: register.NewGauge(gauge("comparison_seconds", "How long the last comparison of everything took: no change arrives later than that.")),
 	}
-	register.NewGaugeFunc(gauge("lag_seconds", "Time since all changes that the old shop dates were taken over, or, before that, since this process began to follow. 0 where another process follows."), m.lag)
+	register.NewGaugeFunc(gauge("lag_seconds", "Time since all changes that the legacy store dates were taken over, or, before that, since this process began to follow. 0 where another process follows."), m.lag)
 	for _, outcome := range []writeOutcome{writeApplied, writeLate, writeFailed, writeUnnamed, writeRefused} {
 		m.writes.WithLabelValues(string(outcome))
 	}

@@ -64,7 +64,7 @@ func (k *parkedRecords) park(ctx context.Context, records ...coordination.Parked
 		if p.ParkedAt = now; again {
 			p.ParkedAt, p.Attempts = before.ParkedAt, before.Attempts
 		} else {
-			k.log.Warn("a record of the old shop cannot be stored and is tried again", "part", p.Part, "id", int64(p.Key), "reason", p.Reason)
+			k.log.Warn("a record of the legacy store cannot be stored and is tried again", "part", p.Part, "id", int64(p.Key), "reason", p.Reason)
 		}
 		p.Attempts++
 		p.RetryAt = now.Add(min(firstRetry<<min(p.Attempts-1, 10), lastRetry))

@@ -82,7 +82,7 @@ func (s *session) pollPart(ctx context.Context, p magento1.Part, since, now stri
 			seen[one.Key] = one.At
 		}
 		if len(seen) > s.f.maxSeen {
-			s.log.Info("the old shop has changed so many records that they are compared instead", "part", p)
+			s.log.Info("the legacy store has changed so many records that they are compared instead", "part", p)
 			s.comparison.compareSoon(p)
 			s.seen[p], s.burst[p] = nil, now
 			return nil

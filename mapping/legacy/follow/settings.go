@@ -23,7 +23,7 @@ func (s *session) compareSettings(ctx context.Context) error {
 	before := s.f.settings
 	if s.f.settings = now; before == nil {
 		for _, one := range importer.MissingSettings(s.Options.Lists, s.Options.From.Schemas, found) {
-			s.log.Warn("the old shop uses what the configuration lacks: see portico import attributes", "setting", one.Setting, "lacking", one.Lacking)
+			s.log.Warn("the legacy store uses what the configuration lacks: see portico import attributes", "setting", one.Setting, "lacking", one.Lacking)
 		}
 		return nil
 	}
@@ -32,7 +32,7 @@ func (s *session) compareSettings(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(both)) {
 		if was, is := before[name], now[name]; was != is {
 			s.f.o.Metrics.settings.Inc()
-			s.log.Warn("the old shop has changed a setting: change the configuration likewise and restart or reload Portico", "setting", name, "was", was, "is", is)
+			s.log.Warn("the legacy store has changed a setting: change the configuration likewise and restart or reload Portico", "setting", name, "was", was, "is", is)
 		}
 	}
 	return nil

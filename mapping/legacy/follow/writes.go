@@ -103,7 +103,7 @@ func (w *Writes) Await(ctx context.Context, r adapter.Resource, keys ...adapter.
 	}
 	w.f.o.Metrics.writes.WithLabelValues(string(outcome)).Inc()
 	if outcome != writeApplied && outcome != writeFailed { // the reason of which was logged
-		w.f.o.Log.WarnContext(ctx, "the reply to a write at the old shop was sent before its changes were here", "outcome", string(outcome), "resource", string(r))
+		w.f.o.Log.WarnContext(ctx, "the reply to a write at the legacy store was sent before its changes were here", "outcome", string(outcome), "resource", string(r))
 	}
 }
 
@@ -212,7 +212,7 @@ func (w *Writes) run(ctx context.Context) {
 // keepAnnounced announces imports before the first one, and as long as more may follow.
 func (w *Writes) keepAnnounced(ctx context.Context) {
 	if err := w.announce(ctx); err != nil && ctx.Err() == nil {
-		w.f.o.Log.Warn("imports cannot be announced: replies to writes at the old shop may have to wait for that", "error", err)
+		w.f.o.Log.Warn("imports cannot be announced: replies to writes at the legacy store may have to wait for that", "error", err)
 	}
 }
 
@@ -246,7 +246,7 @@ func (w *Writes) takeOver(ctx context.Context, writes []*pendingWrite) {
 	outcomes, err := w.store(limited, writes)
 	if err != nil && ctx.Err() == nil && time.Since(w.loggedAt) >= failureLogEvery {
 		w.loggedAt = time.Now()
-		w.f.o.Log.Warn("what was written at the old shop cannot be taken over now, and is left to the process that follows", "writes", len(writes), "error", err)
+		w.f.o.Log.Warn("what was written at the legacy store cannot be taken over now, and is left to the process that follows", "writes", len(writes), "error", err)
 	}
 	for i, write := range writes {
 		if err != nil {

@@ -83,7 +83,7 @@ func (s *creatingStore) Create(ctx context.Context, p *adapter.CreateParams) (ad
 	if !s.a.o.Mirrors(s.resource) {
 		return s.Store.Create(ctx, p)
 	}
-	c := creation{CreateOptions: &s.a.o, store: s.Store, params: p, op: "create " + string(s.resource) + " at the old shop"}
+	c := creation{CreateOptions: &s.a.o, store: s.Store, params: p, op: "create " + string(s.resource) + " at the legacy store"}
 	// A record that was lost before may be here by now, so that trying would fail.
 	if key, found, err := c.findLost(ctx, naturalKey(p.Record)); err != nil || found {
 		return key, err
@@ -148,7 +148,7 @@ func (c *creation) run(ctx context.Context) (adapter.Key, error) {
 		c.count(createUnsent)
 		return 0, errors.Join(err, c.Outbox.EndCreate(ctx, noted.ID))
 	case err != nil:
-		return c.lost(ctx, noted, "the reply of the old shop was lost")
+		return c.lost(ctx, noted, "the reply of the legacy store was lost")
 	}
 	return c.replied(ctx, noted, answer)
 }
@@ -161,19 +161,19 @@ func (c *creation) replied(ctx context.Context, noted outbox.Create, answer *pro
 	case named && (status >= http.StatusOK && status < http.StatusMultipleChoices || status == http.StatusFound):
 		c.arrived(ctx, noted, key)
 		if !c.isThere(ctx, key) {
-			return c.lost(ctx, noted, "the old shop says that it has created a record, and has none")
+			return c.lost(ctx, noted, "the legacy store says that it has created a record, and has none")
 		}
 		c.count(created)
 		return key, c.end(ctx, noted)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusTooManyRequests:
 		c.count(createUnsent)
-		c.Log.ErrorContext(ctx, "the old shop does not accept Portico's consumer, or has had too many requests", "status", status)
-		return 0, errors.Join(c.unavailable(fmt.Errorf("the old shop answers %d", status)), c.Outbox.EndCreate(ctx, noted.ID))
+		c.Log.ErrorContext(ctx, "the legacy store does not accept Portico's consumer, or has had too many requests", "status", status)
+		return 0, errors.Join(c.unavailable(fmt.Errorf("the legacy store answers %d", status)), c.Outbox.EndCreate(ctx, noted.ID))
 	case status >= http.StatusBadRequest && status < http.StatusInternalServerError:
 		c.count(createRefused)
 		return 0, errors.Join(refusal(answer), c.Outbox.EndCreate(ctx, noted.ID))
 	default: // also success without the address of the new record
-		return c.lost(ctx, noted, fmt.Sprintf("the old shop answers %d and does not say what it has created", status))
+		return c.lost(ctx, noted, fmt.Sprintf("the legacy store answers %d and does not say what it has created", status))
 	}
 }
 
@@ -240,7 +240,7 @@ func (c *creation) lost(ctx context.Context, noted outbox.Create, reason string)
 		}
 	}
 	c.count(createUnknown)
-	c.Log.ErrorContext(ctx, "nobody knows whether the old shop has created a record: see portico mirror list", "resource", string(noted.Resource), "create", noted.ID)
+	c.Log.ErrorContext(ctx, "nobody knows whether the legacy store has created a record: see portico mirror list", "resource", string(noted.Resource), "create", noted.ID)
 	err := c.Outbox.UnknownCreate(ctx, noted.ID, reason)
 	if noted.NaturalKey != "" { // a repetition finds it
 		return 0, errors.Join(c.unavailable(errors.New(reason)), err)
@@ -304,7 +304,7 @@ func (c *creation) awaitEarlier(ctx context.Context, root outbox.Root) error {
 	}
 }
 
-var errEarlier = errors.New("the old shop has not got earlier changes of the same record yet")
+var errEarlier = errors.New("the legacy store has not got earlier changes of the same record yet")
 
 func (c *creation) unavailable(err error) error {
 	return &adapter.Error{Kind: adapter.Unavailable, Op: c.op, Err: err}

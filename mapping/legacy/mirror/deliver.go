@@ -92,7 +92,7 @@ func (d *Deliverer) Run(ctx context.Context) {
 			pause = backoff(firstRetry, lastRetry, failures)
 			failures++
 			ended = false // some entries may still be marked as being sent
-			d.Log.Warn("changes cannot be repeated at the old shop now, and are tried again", "error", err, "in", pause)
+			d.Log.Warn("changes cannot be repeated at the legacy store now, and are tried again", "error", err, "in", pause)
 		case n == 0:
 			pause, failures = idlePoll, 0
 		default:
@@ -206,7 +206,7 @@ func (d *Deliverer) attempt(ctx context.Context, e outbox.Entry) attempt {
 		a.outcome, a.reason, a.unstored = unavailable, err.Error(), true
 		return a
 	case err != nil:
-		a.outcome, a.reason, a.unstored = refused, "it cannot be said in the old shop's form: "+err.Error(), true
+		a.outcome, a.reason, a.unstored = refused, "it cannot be said in the legacy store's form: "+err.Error(), true
 		return a
 	case len(requests) == 0:
 		a.outcome = empty
@@ -308,15 +308,15 @@ func (a *attempt) judge(request Request, answer *proxy.Answer, err error) {
 	case status == http.StatusNotFound && request.Method == contract.DELETE.String():
 		a.outcome = accepted // if it is not there, the legacy store's database says so
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		a.outcome, a.reason, a.unstored = unavailable, fmt.Sprintf("the old shop does not accept Portico's consumer: %d %s", status, messages(refusal(answer))), true
+		a.outcome, a.reason, a.unstored = unavailable, fmt.Sprintf("the legacy store does not accept Portico's consumer: %d %s", status, messages(refusal(answer))), true
 	case status == http.StatusTooManyRequests:
-		a.outcome, a.reason, a.unstored = unavailable, "the old shop has had too many requests and answers 429", true
+		a.outcome, a.reason, a.unstored = unavailable, "the legacy store has had too many requests and answers 429", true
 	case status == http.StatusBadGateway, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
-		a.outcome, a.reason = unavailable, fmt.Sprintf("the old shop is being maintained or is too busy, and answers %d", status)
+		a.outcome, a.reason = unavailable, fmt.Sprintf("the legacy store is being maintained or is too busy, and answers %d", status)
 	case status >= http.StatusInternalServerError:
-		a.outcome, a.reason = failed, fmt.Sprintf("the old shop answers %d", status)
+		a.outcome, a.reason = failed, fmt.Sprintf("the legacy store answers %d", status)
 	case status < http.StatusBadRequest:
-		a.outcome, a.reason = unavailable, fmt.Sprintf("the old shop answers %d: is legacy.url right?", status)
+		a.outcome, a.reason = unavailable, fmt.Sprintf("the legacy store answers %d: is legacy.url right?", status)
 	default:
 		a.outcome, a.reason, a.unstored = refused, messages(refusal(answer)), true
 	}
@@ -357,7 +357,7 @@ func (d *Deliverer) finish(ctx context.Context, attempts []attempt) error {
 		unstored, err := d.Source.Settle(ctx, deliveries...)
 		errs = append(errs, err)
 		for _, e := range unstored {
-			errs = append(errs, d.fail(ctx, e, outbox.Failure{Reason: "the old shop has accepted the change and not stored it", Parked: e.Attempts+1 >= maxAttempts, Unstored: true}))
+			errs = append(errs, d.fail(ctx, e, outbox.Failure{Reason: "the legacy store has accepted the change and not stored it", Parked: e.Attempts+1 >= maxAttempts, Unstored: true}))
 		}
 	}
 	return errors.Join(errs...)
@@ -369,7 +369,7 @@ func (d *Deliverer) fail(ctx context.Context, e outbox.Entry, f outbox.Failure) 
 	wait := backoff(firstRetry, lastRetry, e.Attempts)
 	if f.Parked {
 		if !e.Parked {
-			d.Log.Warn("the old shop refuses a change, which is parked: see portico mirror list", "resource", string(e.Resource), "id", int64(e.Key))
+			d.Log.Warn("the legacy store refuses a change, which is parked: see portico mirror list", "resource", string(e.Resource), "id", int64(e.Key))
 		}
 		wait = backoff(parkedRetry, lastParkedRetry, e.Attempts)
 	}

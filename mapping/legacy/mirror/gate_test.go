@@ -291,7 +291,7 @@ func TestGate(t *testing.T) {
 					g.Fatal(err)
 				}
 				a.mirrors.Store(false)
-				g.await("a reason", func() bool { return a.log.contains("the old shop refuses changes: see portico mirror list") })
+				g.await("a reason", func() bool { return a.log.contains("the legacy store refuses changes: see portico mirror list") })
 				a.goes("portico")
 				if _, err := g.db.Outbox().Discard(g.Context(), e.ID); err != nil {
 					g.Fatal(err)
@@ -304,7 +304,7 @@ func TestGate(t *testing.T) {
 				g.awaitTurn(true)
 				e := g.change()
 				a.mirrors.Store(false)
-				g.await("a reason", func() bool { return a.log.contains("the old shop does not have all changes yet") })
+				g.await("a reason", func() bool { return a.log.contains("the legacy store does not have all changes yet") })
 				if err := g.db.Outbox().Delivered(g.Context(), e, nil, nil); err != nil {
 					g.Fatal(err)
 				}

@@ -169,7 +169,7 @@ func (p *planner) unknown() []string {
 	add(p.UsageFault == "", p.UsageFault)
 	add(p.Usage != nil || p.UsageFault != "", "Who calls what: set record.dir, and let clients work for a while.")
 	add(p.Import != nil || p.NoImports, "When everything was imported: run portico import all.")
-	add(p.Follow == nil || p.Follow.LagSeconds != nil, "How far the store is behind the old shop: name the operators' port of the portico serve that follows with --ops. A portico follow of its own says it in its log.")
+	add(p.Follow == nil || p.Follow.LagSeconds != nil, "How far the store is behind the legacy store: name the operators' port of the portico serve that follows with --ops. A portico follow of its own says it in its log.")
 	shadowed := slices.ContainsFunc(p.Rules, func(r proxy.Rule) bool { return r.Shadow })
 	add(p.Shadow != nil || !shadowed, "What the shadow has found: start portico serve, or name its operators' port with --ops.")
 	add(p.Sweep != nil, "Whether both systems answer the same: run portico compare --sweep --note --config portico.yaml --legacy "+p.Legacy+" --candidate http://127.0.0.1:8081 --credentials credentials.yaml")
@@ -226,11 +226,11 @@ func (p *planner) staleness(part Part) []string {
 	case p.Follow != nil:
 		return p.lag(part)
 	case p.NoImports:
-		return []string{"portico import cannot reach the records of the configured adapter: bring the old shop's changes over yourself."}
+		return []string{"portico import cannot reach the records of the configured adapter: bring the legacy store's changes over yourself."}
 	case p.Import == nil:
 		return []string{"No import of everything is noted, so what Portico answers may be anything: run portico import all."}
 	}
-	return []string{fmt.Sprintf("Portico has the old shop's records of %s: repeat portico import --update for as long as the old shop changes them.", timeText(p.Import.At))}
+	return []string{fmt.Sprintf("Portico has the legacy store's records of %s: repeat portico import --update for as long as the legacy store changes them.", timeText(p.Import.At))}
 }
 
 // maxLag is how far the store may be behind, in seconds, before the lag must be resolved.
@@ -242,9 +242,9 @@ func (p *planner) lag(part Part) []string {
 	var all []string
 	switch {
 	case p.Follow.LagSeconds == nil:
-		all = append(all, "How far the store is behind the old shop is unknown.")
+		all = append(all, "How far the store is behind the legacy store is unknown.")
 	case *p.Follow.LagSeconds > maxLag:
-		all = append(all, fmt.Sprintf("The store is %.0f seconds behind the old shop: wait until it has caught up.", *p.Follow.LagSeconds))
+		all = append(all, fmt.Sprintf("The store is %.0f seconds behind the legacy store: wait until it has caught up.", *p.Follow.LagSeconds))
 	}
 	if parked := p.Follow.Parked[part.Name]; parked > 0 {
 		all = append(all, fmt.Sprintf("Changed records that could not be stored: %d. The log of the process that follows names the reasons.", parked))
@@ -260,7 +260,7 @@ func (p *planner) otherWriters() []string {
 // leftBehind names the callers that still need the legacy store.
 func (p *planner) leftBehind() []string {
 	if p.Usage == nil {
-		return []string{"Who still calls the old shop is unknown: set record.dir, and let clients work for a while."}
+		return []string{"Who still calls the legacy store is unknown: set record.dir, and let clients work for a while."}
 	}
 	return p.still("Portico does not serve ", recording.SOAP, recording.XMLRPC, recording.Admin, recording.Storefront)
 }
@@ -321,11 +321,11 @@ func kindText(kind string) string {
 func (p *planner) warnings(plan *Plan) []string {
 	var all []string
 	if p.Sweep != nil && strings.TrimRight(p.Sweep.Legacy, "/") != strings.TrimRight(p.Legacy, "/") {
-		all = append(all, "The last sweep has compared "+p.Sweep.Legacy+", and the old shop is at "+p.Legacy+": repeat it unless both are the same.")
+		all = append(all, "The last sweep has compared "+p.Sweep.Legacy+", and the legacy store is at "+p.Legacy+": repeat it unless both are the same.")
 	}
 	last := &plan.Resources[len(plan.Resources)-1]
 	if last.Step.Name == stepWait && last.State != InFront {
-		all = append(all, "Portico answers "+proxy.Outside+" before all resources have moved: the old shop does not know the tokens that Portico gives under /oauth/. Send "+proxy.Outside+" to legacy.")
+		all = append(all, "Portico answers "+proxy.Outside+" before all resources have moved: the legacy store does not know the tokens that Portico gives under /oauth/. Send "+proxy.Outside+" to legacy.")
 	}
 	for _, part := range p.Resources {
 		if part.Name != part.Root {
@@ -340,12 +340,12 @@ func (p *planner) warnings(plan *Plan) []string {
 			}
 		}
 		if p.Legacy != "" && len(here) > 0 && len(there) > 0 {
-			all = append(all, "Portico answers the writes of "+joinNames(here)+", and the old shop calls of "+joinNames(there)+". One write may change both: move them together.")
+			all = append(all, "Portico answers the writes of "+joinNames(here)+", and the legacy store calls of "+joinNames(there)+". One write may change both: move them together.")
 		}
 	}
 	for i := range plan.Resources {
 		if r := &plan.Resources[i]; r.State == WritesMoved && r.Name != proxy.Outside {
-			all = append(all, "Clients write "+r.Name+" to Portico, and read them from the old shop.")
+			all = append(all, "Clients write "+r.Name+" to Portico, and read them from the legacy store.")
 		}
 	}
 	return all

@@ -223,22 +223,22 @@ func (p *planner) state(part Part, r *Resource) State {
 }
 
 const (
-	wayIsOpen = "Restore the former lines and reload: the old shop has everything."
-	wayEnded  = "Only by hand: the old shop lacks what clients have written to Portico. Write it there before the old shop answers again."
+	wayIsOpen = "Restore the former lines and reload: the legacy store has everything."
+	wayEnded  = "Only by hand: the legacy store lacks what clients have written to Portico. Write it there before the legacy store answers again."
 )
 
 // back describes the way back from the present state.
 func (p *planner) back(part Part, r *Resource) string {
 	switch {
 	case r.State == Alone:
-		return "None: there is no old shop."
+		return "None: there is no legacy store."
 	case r.State == Mirrored, r.Mirror != nil && r.Mirror.Owner == nameOf(proxy.Portico):
 		return mirroredBack(r.Mirror)
 	case part.Writes && p.moved(part, false):
 		return wayEnded
 	}
 	if shown := p.mirroredAndShown(part); len(shown) > 0 && p.moved(part, true) {
-		return "Send the writes of " + joinNames(shown) + " back to the old shop first: these reads show them. Then restore the former lines and reload."
+		return "Send the writes of " + joinNames(shown) + " back to the legacy store first: these reads show them. Then restore the former lines and reload."
 	}
 	return wayIsOpen
 }
@@ -258,7 +258,7 @@ func (p *planner) step(part Part, r *Resource) Step {
 		return step(stepNone, "Nothing is left to do.", "")
 	case Moved, Mirrored:
 		if r.Shadow && r.State == Moved && part.Writes {
-			s := step(stepEndShadow, "Stop asking the old shop: it lacks what clients write, so its answers differ.", "The way back stays as it is.")
+			s := step(stepEndShadow, "Stop asking the legacy store: it lacks what clients write, so its answers differ.", "The way back stays as it is.")
 			s.Lines = Lines(withRule(p.Rules, proxy.Rule{Resource: part.Name, To: proxy.Portico}))
 			return s
 		}
@@ -268,7 +268,7 @@ func (p *planner) step(part Part, r *Resource) Step {
 		}
 		return s
 	case WritesMoved:
-		s := step(stepMoveReads, "Let Portico answer the reads, too: clients read from the old shop, which lacks what they write to Portico.", "The way back stays as it is.")
+		s := step(stepMoveReads, "Let Portico answer the reads, too: clients read from the legacy store, which lacks what they write to Portico.", "The way back stays as it is.")
 		s.Lines = Lines(withRule(p.Rules, proxy.Rule{Resource: part.Name, To: proxy.Portico}))
 		return s
 	case ReadsMoved:
@@ -277,11 +277,11 @@ func (p *planner) step(part Part, r *Resource) Step {
 		return p.moveReads(part, r)
 	}
 	if p.Import == nil && !p.NoImports {
-		s := step(stepImport, "Import the old shop, so that Portico has something to answer.", "The way back stays open: the old shop is only read.")
+		s := step(stepImport, "Import the legacy store, so that Portico has something to answer.", "The way back stays open: the legacy store is only read.")
 		s.Commands = append(s.Commands, importCommand)
 		return s
 	}
-	s := step(stepShadow, "Let Portico answer reads a second time, in the background, and count the differences.", "The way back stays open: clients get the old shop's answers.")
+	s := step(stepShadow, "Let Portico answer reads a second time, in the background, and count the differences.", "The way back stays open: clients get the legacy store's answers.")
 	s.before(p.sweepFaults(r), p.staleness(part))
 	s.Lines = Lines(withRule(p.Rules, proxy.Rule{Resource: part.Name, Calls: proxy.Reads, To: proxy.Legacy, Shadow: true}))
 	return s
@@ -306,7 +306,7 @@ func (s *Step) before(lists ...[]string) {
 
 // moveReads returns the step after which Portico answers the reads of a shadowed resource.
 func (p *planner) moveReads(part Part, r *Resource) Step {
-	s := step(stepMoveReads, "Let Portico answer the reads, and ask the old shop in the background.", "The way back stays open: the old shop still gets every write.")
+	s := step(stepMoveReads, "Let Portico answer the reads, and ask the legacy store in the background.", "The way back stays open: the legacy store still gets every write.")
 	s.before(p.shadowFaults(r), p.sweepFaults(r), p.staleness(part))
 	s.Lines = Lines(withRule(p.Rules, proxy.Rule{Resource: part.Name, Calls: proxy.Reads, To: proxy.Portico, Shadow: true}))
 	return s
@@ -327,7 +327,7 @@ func (p *planner) outside(plan *Plan) Resource {
 	}
 	switch {
 	case p.Legacy == "":
-		r.State, r.Back = Alone, "None: there is no old shop."
+		r.State, r.Back = Alone, "None: there is no legacy store."
 		r.Step = step(stepNone, "Nothing is left to do.", "")
 		return r
 	case rules[0].To == proxy.Legacy && rules[1].To == proxy.Legacy:
@@ -344,12 +344,12 @@ func (p *planner) outside(plan *Plan) Resource {
 		r.Step = p.leave(plan)
 	case r.State != Moved:
 		r.Step = step(stepMoveOutside, "Let Portico answer everything: /oauth/ and images, and an error for what it does not have.",
-			"The way back stays open for these paths: restore the lines. Tokens that Portico gives from then on are unknown to the old shop.")
+			"The way back stays open for these paths: restore the lines. Tokens that Portico gives from then on are unknown to the legacy store.")
 		r.Step.before(p.leftBehind())
 		p.addLastImport(&r.Step)
 		r.Step.Lines = Lines(nil)
 	default:
-		r.Step = step(stepTurnOff, "Turn the old shop off: no request goes there.", "The way back ends when the old shop's database is deleted: keep a copy.")
+		r.Step = step(stepTurnOff, "Turn the legacy store off: no request goes there.", "The way back ends when the legacy store's database is deleted: keep a copy.")
 		r.Step.before(p.leftBehind())
 		r.Step.Lines = []string{"routes: []", "legacy:", `  url: ""`}
 		r.Step.Restart = true

@@ -143,7 +143,7 @@ func TestSteps(t *testing.T) {
 		{
 			"imported", "products", rules(), func(s *Situation) { s.Sweep, s.Follow = nil, nil },
 			InFront, "shadow", all + "\n  - {resource: products, calls: reads, to: legacy, shadow: true}", 0, "Restore|The way back stays open",
-			[]string{"No sweep has compared it: run portico compare", "Portico has the old shop's records of 2024-03-01 12:00 UTC: repeat portico import --update"},
+			[]string{"No sweep has compared it: run portico compare", "Portico has the legacy store's records of 2024-03-01 12:00 UTC: repeat portico import --update"},
 		},
 		{
 			"followed", "products", rules(), func(s *Situation) { s.Sweep = nil },
@@ -155,11 +155,11 @@ func TestSteps(t *testing.T) {
 		},
 		{
 			"followed from far", "products", rules(), func(s *Situation) { s.Follow.LagSeconds = new(61.2) },
-			Agreed, "shadow", all + "\n  - {resource: products, calls: reads, to: legacy, shadow: true}", 0, "Restore|The way back stays open", []string{"The store is 61 seconds behind the old shop"},
+			Agreed, "shadow", all + "\n  - {resource: products, calls: reads, to: legacy, shadow: true}", 0, "Restore|The way back stays open", []string{"The store is 61 seconds behind the legacy store"},
 		},
 		{
 			"followed by nobody knows whom", "products", rules(reads("products", toLegacy, true)), func(s *Situation) { s.Follow.LagSeconds = nil },
-			Shadowed, "move_reads", all + "\n  - {resource: products, calls: reads, to: portico, shadow: true}", 0, "Restore|The way back stays open", []string{"How far the store is behind the old shop is unknown"},
+			Shadowed, "move_reads", all + "\n  - {resource: products, calls: reads, to: portico, shadow: true}", 0, "Restore|The way back stays open", []string{"How far the store is behind the legacy store is unknown"},
 		},
 		{
 			"compared", "products", rules(), nil,
@@ -271,7 +271,7 @@ func TestSteps(t *testing.T) {
 		},
 		{
 			"mirrored, with entries that wait", "products", allMirrored(), func(s *Situation) { s.Mirrors["products"] = Mirror{Owner: "portico", Waiting: 2, Oldest: day(3)} },
-			Mirrored, "none", "", 0, "Send the writes to legacy again, without mirror: true, and reload: they go back once the old shop has all of them. This way ends", nil,
+			Mirrored, "none", "", 0, "Send the writes to legacy again, without mirror: true, and reload: they go back once the legacy store has all of them. This way ends", nil,
 		},
 		{
 			"mirrored, with all that is to be settled", "products", allMirrored(),
@@ -279,11 +279,11 @@ func TestSteps(t *testing.T) {
 				s.Mirrors["products"] = Mirror{Owner: "portico", Waiting: 2, Parked: 3, Held: 4, Unknown: 5, Oldest: day(3)}
 			},
 			Mirrored, "settle", "", 1,
-			"Send the writes to legacy again, without mirror: true, and reload: they go back once the old shop has all of them. It does not get some of them: see portico mirror list." +
-				" It will lack changes for which its interface has no form (4): see portico mirror list --held. This way ends when the old shop is left.|The way back stays open. Until",
+			"Send the writes to legacy again, without mirror: true, and reload: they go back once the legacy store has all of them. It does not get some of them: see portico mirror list." +
+				" It will lack changes for which its interface has no form (4): see portico mirror list --held. This way ends when the legacy store is left.|The way back stays open. Until",
 			[]string{
-				"Nobody knows whether the old shop has created some records of products: 5. Look at portico mirror list.", "The old shop refuses changes of products: 3. Look at portico mirror list.",
-				"Changes of products wait to be repeated at the old shop: 2, the oldest since 2024-03-03 12:00 UTC.",
+				"Nobody knows whether the legacy store has created some records of products: 5. Look at portico mirror list.", "The legacy store refuses changes of products: 3. Look at portico mirror list.",
+				"Changes of products wait to be repeated at the legacy store: 2, the oldest since 2024-03-03 12:00 UTC.",
 			},
 		},
 		{
@@ -295,13 +295,13 @@ func TestSteps(t *testing.T) {
 		},
 		{"mirrored, a refused change", "products", allMirrored(), func(s *Situation) { s.Mirrors["products"] = Mirror{Owner: "portico", Parked: 1} }, Mirrored, "settle", "", 1, "Send|The way back stays open", []string{"1. Look at portico mirror list"}},
 		{"mirrored, an unknown create", "products", allMirrored(), func(s *Situation) { s.Mirrors["products"] = Mirror{Owner: "portico", Unknown: 1} }, Mirrored, "settle", "", 1, "Send|The way back stays open", []string{"1. Look at portico mirror list"}},
-		{"moved, shown by writes that are mirrored", "orders", allMirrored(), nil, Moved, "none", "", 0, "Send the writes of order_comments back to the old shop first", nil},
+		{"moved, shown by writes that are mirrored", "orders", allMirrored(), nil, Moved, "none", "", 0, "Send the writes of order_comments back to the legacy store first", nil},
 		{
 			"reads moved, unmirrored", "products", rules(reads("products", toPortico, true), reads("stock_items", toPortico, true)), func(s *Situation) { unmirrored(s); s.Usage = usage(t) },
-			ReadsMoved, "move_writes", all + "\n  - {resource: products, to: portico}\n  - {resource: stock_items, to: portico}", 1, "Restore|The way back ends: the old shop lacks",
+			ReadsMoved, "move_writes", all + "\n  - {resource: products, to: portico}\n  - {resource: stock_items, to: portico}", 1, "Restore|The way back ends: the legacy store lacks",
 			[]string{
 				"No read of stock_items", "The two systems do not share a store", "They may write: SOAP (9 requests since 2024-03-01 12:00 UTC by PHP-SOAP and Robot, the last one at 2024-03-06 12:00 UTC).",
-				"Stop the writes to the old shop, and fetch the last ones",
+				"Stop the writes to the legacy store, and fetch the last ones",
 			},
 		},
 		{
@@ -320,7 +320,7 @@ func TestSteps(t *testing.T) {
 		{"moved", "products", rules(whole("products")), unmirrored, Moved, "none", "", 0, "Only by hand", nil},
 		{
 			"moved, without writes, while all others are mirrored", "orders", rules(reads(proxy.Everything, toPortico, false), mirrored(proxy.Everything), proxy.Rule{Resource: proxy.Outside, To: toLegacy}), nil,
-			Moved, "none", "", 0, "Send the writes of order_comments back to the old shop first", nil,
+			Moved, "none", "", 0, "Send the writes of order_comments back to the legacy store first", nil,
 		},
 		{"moved, without writes", "orders", rules(reads("orders", toPortico, true)), nil, Moved, "none", "", 0, "Restore", nil},
 		{
@@ -336,7 +336,7 @@ func TestSteps(t *testing.T) {
 			[]string{"Portico does not serve SOAP (9 requests since 2024-03-01 12:00 UTC by PHP-SOAP and Robot", "wait until the store has followed", "Unset PORTICO_FOLLOW_DSN"},
 		},
 		{
-			"outside, last, the old shop lacks something", "outside", allMirrored(),
+			"outside, last, the legacy store lacks something", "outside", allMirrored(),
 			func(s *Situation) {
 				s.Mirrors["products"] = Mirror{Owner: "portico", Waiting: 2}
 				s.Mirrors["order_comments"] = Mirror{Owner: "portico", Unknown: 1}
@@ -345,13 +345,13 @@ func TestSteps(t *testing.T) {
 			InFront, "wait", "", 0, "Restore|The way back stays open", []string{"Changes of products wait", "legacy still has them", "1. Look at portico mirror list."},
 		},
 		{
-			"outside, last, nobody knows what the old shop lacks", "outside", allMirrored(), func(s *Situation) { s.Mirrors = nil },
+			"outside, last, nobody knows what the legacy store lacks", "outside", allMirrored(), func(s *Situation) { s.Mirrors = nil },
 			InFront, "wait", "", 0, "Restore|The way back stays open", []string{"the writes of products is unknown", "the writes of stock_items is unknown", "the writes of order_comments is unknown"},
 		},
 		{
 			"outside, last, not mirrored", "outside", rules(whole("products"), whole("stock_items"), whole("orders"), whole("order_comments")), unmirrored,
 			InFront, "move_outside", "routes: []", 1, "Restore|The way back stays open for these paths",
-			[]string{"Who still calls the old shop is unknown", "Stop the writes to the old shop, and fetch the last ones"},
+			[]string{"Who still calls the legacy store is unknown", "Stop the writes to the legacy store, and fetch the last ones"},
 		},
 		{
 			"stores that imports cannot reach", "products", rules(), func(s *Situation) { s.Follow, s.Import, s.NoImports = nil, nil, true },
@@ -364,7 +364,7 @@ func TestSteps(t *testing.T) {
 		},
 		{
 			"outside, moved", "outside", nil, unmirrored, Moved, "turn_off", "routes: []\nlegacy:\n  url: \"\"", 0, "Restore|The way back ends when",
-			[]string{"Who still calls the old shop is unknown: set record.dir"},
+			[]string{"Who still calls the legacy store is unknown: set record.dir"},
 		},
 		{"outside, alone", "outside", nil, func(s *Situation) { s.Legacy = "" }, Alone, "none", "", 0, "None", nil},
 	} {
@@ -482,7 +482,7 @@ func TestUnknown(t *testing.T) {
 		t.Errorf("unknown: %q, want the usage alone", known.Unknown)
 	}
 	if alone := New(&Situation{Resources: parts()}); len(alone.Unknown) != 0 || alone.Next != "" {
-		t.Errorf("without a legacy system: %+v", alone)
+		t.Errorf("without a legacy store: %+v", alone)
 	}
 }
 
@@ -529,7 +529,7 @@ func TestWarnings(t *testing.T) {
 	outside := proxy.Rule{Resource: proxy.Outside, To: toPortico}
 	other := settled(nil)
 	other.Sweep.Legacy = "http://staging"
-	if got := New(other).Warnings; len(got) != 1 || !strings.Contains(got[0], "The last sweep has compared http://staging, and the old shop is at http://old") {
+	if got := New(other).Warnings; len(got) != 1 || !strings.Contains(got[0], "The last sweep has compared http://staging, and the legacy store is at http://old") {
 		t.Errorf("%q for a sweep of another shop", got)
 	}
 	for _, tt := range []struct {
@@ -545,7 +545,7 @@ func TestWarnings(t *testing.T) {
 		},
 		{
 			"writes of a record without those of its parts", rules(whole("products")),
-			[]string{"Portico answers the writes of products, and the old shop calls of stock_items. One write may change both"},
+			[]string{"Portico answers the writes of products, and the legacy store calls of stock_items. One write may change both"},
 		},
 		{"reads of a record without those of its parts", rules(reads("products", toPortico, false)), nil},
 		{"what is only read does not count", rules(whole("orders")), nil},

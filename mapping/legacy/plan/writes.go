@@ -33,12 +33,12 @@ func (p *planner) moveWrites(part Part) Step {
 	case p.unmirrored():
 		return p.moveWritesUnmirrored(part, names, first)
 	case len(p.Unset) > 0:
-		s := step(stepPrepare, "Set "+joinNames(p.Unset)+", and restart: Portico repeats clients' writes at the old shop as an Admin, and reads from its database what has become of them.", open)
+		s := step(stepPrepare, "Set "+joinNames(p.Unset)+", and restart: Portico repeats clients' writes at the legacy store as an Admin, and reads from its database what has become of them.", open)
 		s.before(p.staleness(part))
 		return s
 	}
-	s := step(stepMoveWrites, "Let Portico answer the writes of "+together(names)+", and repeat them at the old shop.",
-		"The way back stays open: restore the former lines, those without mirror: true, and reload. The writes go back once the old shop has all of them.")
+	s := step(stepMoveWrites, "Let Portico answer the writes of "+together(names)+", and repeat them at the legacy store.",
+		"The way back stays open: restore the former lines, those without mirror: true, and reload. The writes go back once the legacy store has all of them.")
 	s.before(first, p.staleness(part))
 	rules := p.Rules
 	for _, name := range names {
@@ -73,16 +73,16 @@ func (p *planner) mirrors(part Part) bool { return part.Writes && p.Rules.Mirror
 // moveWritesUnmirrored is the step of moveWrites if the legacy store does not get the writes.
 func (p *planner) moveWritesUnmirrored(part Part, names, first []string) Step {
 	s := step(stepMoveWrites, "Let Portico answer the writes of "+together(names)+".",
-		"The way back ends: the old shop lacks what clients write to Portico from then on. To go back, write it there first.")
+		"The way back ends: the legacy store lacks what clients write to Portico from then on. To go back, write it there first.")
 	var all []string
 	for _, member := range p.family(part) {
 		all = append(all, member.Name)
 	}
-	s.before(first, []string{"The two systems do not share a store. From then on Portico takes over no change that the old shop itself makes to records that Portico has of " + joinNames(all) +
+	s.before(first, []string{"The two systems do not share a store. From then on Portico takes over no change that the legacy store itself makes to records that Portico has of " + joinNames(all) +
 		". These changes have to end: in its admin panel and storefront, and by SOAP and XML-RPC."}, p.otherWriters())
 	p.addLastImport(&s)
 	if s.Restart = p.Follow != nil; s.Restart {
-		s.First = append(s.First, "Remove follow.dsn together with these lines, and restart: what follows the old shop would undo what clients write here. From then on the command brings over what others change there.")
+		s.First = append(s.First, "Remove follow.dsn together with these lines, and restart: what follows the legacy store would undo what clients write here. From then on the command brings over what others change there.")
 	}
 	rules := p.Rules
 	for _, name := range names {
@@ -96,10 +96,10 @@ func (p *planner) moveWritesUnmirrored(part Part, names, first []string) Step {
 // does not follow it.
 func (p *planner) addLastImport(s *Step) {
 	if p.NoImports {
-		s.First = append(s.First, "Stop the writes to the old shop, and bring the last ones over before you reload.")
+		s.First = append(s.First, "Stop the writes to the legacy store, and bring the last ones over before you reload.")
 		return
 	}
-	s.First = append(s.First, "Stop the writes to the old shop, and fetch the last ones with the command, before you reload.")
+	s.First = append(s.First, "Stop the writes to the legacy store, and fetch the last ones with the command, before you reload.")
 	s.Commands = append(s.Commands, updateCommand)
 }
 
@@ -116,14 +116,14 @@ func (p *planner) mirroredAndShown(part Part) (names []string) {
 
 // mirroredBack describes the way back of a resource whose writes Portico has and mirrors.
 func mirroredBack(m *Mirror) string {
-	back := "Send the writes to legacy again, without mirror: true, and reload: they go back once the old shop has all of them."
+	back := "Send the writes to legacy again, without mirror: true, and reload: they go back once the legacy store has all of them."
 	if m != nil && m.Parked+m.Unknown > 0 {
 		back += " It does not get some of them: see portico mirror list."
 	}
 	if m != nil && m.Held > 0 {
 		back += fmt.Sprintf(" It will lack changes for which its interface has no form (%d): see portico mirror list --held.", m.Held)
 	}
-	return back + " This way ends when the old shop is left."
+	return back + " This way ends when the legacy store is left."
 }
 
 // inPlace reports whether the writes of a resource are known to be where the rules send them.
@@ -147,13 +147,13 @@ func owed(r *Resource) (all []string) {
 		all = append(all, "The writes of "+r.Name+" have not changed sides: "+m.Owner+" still has them. All processes have to run with these routes; the log of portico serve says what else is missing.")
 	}
 	if m.Unknown > 0 {
-		all = append(all, fmt.Sprintf("Nobody knows whether the old shop has created some records of %s: %d. Look at portico mirror list.", r.Name, m.Unknown))
+		all = append(all, fmt.Sprintf("Nobody knows whether the legacy store has created some records of %s: %d. Look at portico mirror list.", r.Name, m.Unknown))
 	}
 	if m.Parked > 0 {
-		all = append(all, fmt.Sprintf("The old shop refuses changes of %s: %d. Look at portico mirror list.", r.Name, m.Parked))
+		all = append(all, fmt.Sprintf("The legacy store refuses changes of %s: %d. Look at portico mirror list.", r.Name, m.Parked))
 	}
 	if m.Waiting > 0 {
-		all = append(all, fmt.Sprintf("Changes of %s wait to be repeated at the old shop: %d, the oldest since %s.", r.Name, m.Waiting, timeText(m.Oldest)))
+		all = append(all, fmt.Sprintf("Changes of %s wait to be repeated at the legacy store: %d, the oldest since %s.", r.Name, m.Waiting, timeText(m.Oldest)))
 	}
 	return all
 }
@@ -164,7 +164,7 @@ func owed(r *Resource) (all []string) {
 func settleWrites(r *Resource) (s Step, ok bool) {
 	switch m := r.Mirror; {
 	case m != nil && m.Parked+m.Unknown > 0:
-		s = step(stepSettle, "See what the old shop does not get, and retry or skip it.", "The way back stays open. Until this is settled the writes cannot go back, and the old shop should not be left.")
+		s = step(stepSettle, "See what the legacy store does not get, and retry or skip it.", "The way back stays open. Until this is settled the writes cannot go back, and the legacy store should not be left.")
 		s.Commands = append(s.Commands, "portico mirror list --config portico.yaml")
 	case !inPlace(r):
 		s = step(stepWait, "Wait until the writes have changed sides: "+r.Writes+" is to have them.", "The way back stays open.")
@@ -183,14 +183,14 @@ func (p *planner) leave(plan *Plan) Step {
 		lacking = append(lacking, owed(&plan.Resources[i])...)
 	}
 	if len(lacking) > 0 {
-		s := step(stepWait, "Wait until the old shop has all writes.", "The way back stays open.")
+		s := step(stepWait, "Wait until the legacy store has all writes.", "The way back stays open.")
 		s.before(lacking)
 		return s
 	}
-	s := step(stepTurnOff, "Leave the old shop: Portico answers everything, repeats no more writes there, and follows it no longer. Then turn it off.",
-		"The way back ends: from then on the old shop lacks what clients write, and does not know the tokens that Portico gives. Keep a copy of its database.")
+	s := step(stepTurnOff, "Leave the legacy store: Portico answers everything, repeats no more writes there, and follows it no longer. Then turn it off.",
+		"The way back ends: from then on the legacy store lacks what clients write, and does not know the tokens that Portico gives. Keep a copy of its database.")
 	s.before(p.leftBehind(), []string{
-		"Stop the writes to the old shop, wait until the store has followed the last one, and run portico plan again.",
+		"Stop the writes to the legacy store, wait until the store has followed the last one, and run portico plan again.",
 		"Unset PORTICO_FOLLOW_DSN and PORTICO_LEGACY_URL where they are set: the environment overrides these lines.",
 	})
 	s.Lines = []string{"routes: []", "follow:", `  dsn: ""`, "legacy:", `  url: ""`}

@@ -75,7 +75,7 @@ func (t *roundTrip) broken() error {
 	return t.reply.failed
 }
 
-var errNoReply = errors.New("the legacy system did not send a valid HTTP reply")
+var errNoReply = errors.New("the legacy store did not send a valid HTTP reply")
 
 // loggable returns an error that can be logged. The original error may quote bytes that the
 // legacy store sent instead of a reply, which may be confidential.
@@ -89,7 +89,7 @@ func loggable(err error) error {
 	case errors.As(err, &network), errors.As(err, &trust), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return err
 	case errors.As(err, &record):
-		return errors.New("the legacy system does not speak TLS")
+		return errors.New("the legacy store does not speak TLS")
 	default:
 		return errNoReply
 	}

@@ -138,7 +138,7 @@ func (b *Broken) Error() string {
 	if b.Gone {
 		return fmt.Sprintf("passthrough: the client has gone: %v", b.Cause)
 	}
-	return fmt.Sprintf("passthrough: the reply of the legacy system broke off: %v", b.Cause)
+	return fmt.Sprintf("passthrough: the reply of the legacy store broke off: %v", b.Cause)
 }
 
 // Unwrap returns the cause.

@@ -61,7 +61,7 @@ func (o *legacySystem) awaitClose(t *testing.T) {
 	select {
 	case <-o.closed:
 	case <-time.After(hang):
-		t.Fatal("the connection to the legacy system is still open")
+		t.Fatal("the connection to the legacy store is still open")
 	}
 }
 
@@ -230,7 +230,7 @@ func TestRequestHeaders(t *testing.T) {
 		{"hop-by-hop", true, none,
 			[]string{"Connection: X-Mine, keep-alive", "X-Mine: 1", "Keep-Alive: 5", "Upgrade: websocket", "Proxy-Authorization: x", "TE: trailers"},
 			[]string{"Host: shop.example:81", "Te: trailers", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: shop.example:81", "X-Forwarded-Proto: http"}},
-		{"host of the legacy system", false, none, nil,
+		{"host of the legacy store", false, none, nil,
 			[]string{"Host: ADDRESS", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: shop.example:81", "X-Forwarded-Proto: http"}},
 		{"claims of an untrusted client", true, none,
 			[]string{"X-Forwarded-For: 9.9.9.9", "X-Forwarded-Proto: https", "X-Forwarded-Host: other", "Forwarded: for=9.9.9.9"},
@@ -319,11 +319,11 @@ func TestInvalidReplies(t *testing.T) {
 		says  string
 	}{
 		{"closes", func(in *bufio.Reader, _ net.Conn) { _, _ = http.ReadRequest(in) }, "EOF"},
-		{"closes in the middle of the headers", answering("HTTP/1.1 200 OK\r\nContent-Le", make(chan string, 9)), "the legacy system did not send a valid HTTP reply"},
-		{"garbage", answering("secret of somebody\r\n\r\n", make(chan string, 9)), "the legacy system did not send a valid HTTP reply"},
-		{"garbage in the headers", answering("HTTP/1.1 200 OK\r\nsecret of somebody\r\n\r\n", make(chan string, 9)), "the legacy system did not send a valid HTTP reply"},
-		{"two lengths", answering("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", make(chan string, 9)), "the legacy system did not send a valid HTTP reply"},
-		{"another protocol", answering("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", make(chan string, 9)), "the legacy system did not send a valid HTTP reply"},
+		{"closes in the middle of the headers", answering("HTTP/1.1 200 OK\r\nContent-Le", make(chan string, 9)), "the legacy store did not send a valid HTTP reply"},
+		{"garbage", answering("secret of somebody\r\n\r\n", make(chan string, 9)), "the legacy store did not send a valid HTTP reply"},
+		{"garbage in the headers", answering("HTTP/1.1 200 OK\r\nsecret of somebody\r\n\r\n", make(chan string, 9)), "the legacy store did not send a valid HTTP reply"},
+		{"two lengths", answering("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", make(chan string, 9)), "the legacy store did not send a valid HTTP reply"},
+		{"another protocol", answering("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", make(chan string, 9)), "the legacy store did not send a valid HTTP reply"},
 		{"endless headers", func(_ *bufio.Reader, out net.Conn) {
 			if _, err := io.WriteString(out, "HTTP/1.1 200 OK\r\n"); err != nil {
 				return
@@ -333,7 +333,7 @@ func TestInvalidReplies(t *testing.T) {
 					return
 				}
 			}
-		}, "the legacy system did not send a valid HTTP reply"},
+		}, "the legacy store did not send a valid HTTP reply"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

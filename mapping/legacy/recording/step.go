@@ -92,7 +92,7 @@ func newConversation(o *Options, e *proxy.Exchange) (*conversation, error) {
 		notes = append(notes, note)
 	}
 	if e.Legacy {
-		notes = append(notes, "The legacy system answered.")
+		notes = append(notes, "The legacy store answered.")
 	}
 	return &conversation{Note: strings.Join(notes, " "), Steps: []step{s}}, nil
 }
@@ -119,7 +119,7 @@ func caller(e *proxy.Exchange) (as, note string) {
 	case e.Status == http.StatusUnauthorized:
 		return admin, "OAuth rejected the call."
 	}
-	return admin, "The caller is unknown: only the legacy system knew."
+	return admin, "The caller is unknown: only the legacy store knew."
 }
 
 // target returns the masked path and query of the request.

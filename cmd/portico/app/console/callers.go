@@ -112,7 +112,7 @@ func problemMeanings() map[string]string {
 		"parameter_rejected":        "The client sent a parameter twice, or one that OAuth does not have.",
 		"timestamp_refused":         "The timestamp is missing, in the future or too old: check the client's clock.",
 		"nonce_used":                "The same nonce was used before: the client repeats a request, or somebody else does.",
-		"consumer_key_rejected":     "No consumer has this key: register the program, or import the credentials of the old shop.",
+		"consumer_key_rejected":     "No consumer has this key: register the program, or import the credentials of the legacy store.",
 		"signature_invalid":         "The signature is not that of the request: a wrong secret, or a proxy that changes scheme, host, path or query.",
 		"signature_method_rejected": "The client signs with a method that is not allowed.",
 		"token_rejected":            "No token, or API key, is like this one.",

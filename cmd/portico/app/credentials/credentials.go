@@ -33,7 +33,7 @@ a customer, or an administrator to whom add-admin has given a password.
 A new client needs no OAuth if auth.bearer is on; it sends an API key:
   portico credentials add-key --name "probe" --admin
 
-Programs keep the credentials of the old shop if you import them:
+Programs keep the credentials of the legacy store if you import them:
   portico credentials import --from mysql:user:password@tcp(host:3306)/database
 
 Secrets are shown once, when they are created.`,

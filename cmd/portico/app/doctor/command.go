@@ -29,14 +29,14 @@ func Command(p *program.Program) *cobra.Command {
 		Use:   "doctor",
 		Short: "Say whether Portico would run well with this configuration, and what to do where not",
 		Long: fmt.Sprintf(`Check what Portico needs with this configuration: the settings themselves, the files, ports
-and folders of this machine, the database, Redis, the old shop, the backend and the database
+and folders of this machine, the database, Redis, the legacy store, the backend and the database
 to follow, as far as they are configured. Each finding is ok, a warning or a fault, and says
 what to do.
 
 Run the command before the first start, after a change of settings, and when something is
 wrong. It may run beside a running Portico. It changes nothing: it migrates nothing, rolls
-back what it tries in the database, and removes the files it tries to write. It asks the old
-shop for one product, and the backend for a record that does not exist. All checks run at the
+back what it tries in the database, and removes the files it tries to write. It asks the legacy
+store for one product, and the backend for a record that does not exist. All checks run at the
 same time, and end within %s.
 
 Run it on the machine and as the user of Portico: the network, the rights to files, and the
@@ -44,7 +44,7 @@ limits are those that it finds.
 
 Other commands say more of one part:
   portico config            every setting with its value and its source
-  portico follow --check    how changes of the old shop's database can be followed
+  portico follow --check    how changes of the legacy store's database can be followed
   portico ids check         whether the records of the backend and of Portico belong together
   portico plan              how far a migration is, and what comes next
   portico oauth explain     what is wrong with the signature of a call
@@ -140,9 +140,9 @@ func (e *examination) checks() []Check {
 
 		{Group: "redis", Name: "Redis", Run: e.checkRedis},
 
-		{Group: "old shop", Name: "old shop", Run: e.checkLegacy},
-		{Group: "old shop", Name: "followed database", Run: e.checkFollow},
-		{Group: "old shop", Name: "rights in the old shop", Run: e.checkLimits},
+		{Group: "legacy store", Name: "legacy store", Run: e.checkLegacy},
+		{Group: "legacy store", Name: "followed database", Run: e.checkFollow},
+		{Group: "legacy store", Name: "rights in the legacy store", Run: e.checkLimits},
 
 		{Group: "backend", Name: "backend", Run: e.checkBackend},
 

@@ -28,7 +28,7 @@ func (e *examination) checkLimits(ctx context.Context) []Finding {
 		ServerOptions: magento1.ServerOptions{DSN: f.DSN, Prefix: f.Prefix, Charset: f.Charset, OldTLS: f.OldTLS}, Schemas: adapter.NewSchemas(),
 	})
 	if err != nil {
-		return one(notChecked("", "the database of the old shop cannot be read: "+errorText(program.ExplainFollowing(e.cfg, err))))
+		return one(notChecked("", "the database of the legacy store cannot be read: "+errorText(program.ExplainFollowing(e.cfg, err))))
 	}
 	defer func() { _ = legacy.Close() }()
 	findings, err := limitFindings(ctx, db, legacy)
@@ -57,7 +57,7 @@ func limitFindings(ctx context.Context, db *sqlstore.DB, legacy *magento1.Databa
 		case widened.Has(one.Username):
 			accepted++
 		default:
-			findings = append(findings, warned("", fmt.Sprintf("administrator %.64q has all rights here and fewer in the old shop: %s", one.Username, one.Limits),
+			findings = append(findings, warned("", fmt.Sprintf("administrator %.64q has all rights here and fewer in the legacy store: %s", one.Username, one.Limits),
 				fmt.Sprintf("Run portico credentials disable-admin %.64q, or accept it with portico credentials import --widen %.64[1]q.", one.Username)))
 		}
 	}
@@ -107,6 +107,6 @@ func customerLimits(ctx context.Context, db *sqlstore.DB, legacy *magento1.Datab
 	if tokens == 0 {
 		return nil, nil
 	}
-	return one(warned("", fmt.Sprintf("tokens of customers are valid here (%d), and customers may do less in the old shop: %s", tokens, limits),
+	return one(warned("", fmt.Sprintf("tokens of customers are valid here (%d), and customers may do less in the legacy store: %s", tokens, limits),
 		"Limit what customers read and write with the setting fields, or accept it with portico credentials import --widen-customers.")), nil
 }

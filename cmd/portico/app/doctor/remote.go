@@ -83,13 +83,13 @@ func (e *examination) checkLegacy(ctx context.Context) []Finding {
 	if e.cfg.Legacy.URL == "" {
 		return notUsed("legacy.url is not set")
 	}
-	const advice = "Set legacy.url to the base URL of the old shop, as this machine reaches it without passing Portico."
+	const advice = "Set legacy.url to the base URL of the legacy store, as this machine reaches it without passing Portico."
 	legacy, err := e.openLegacy()
 	if err != nil {
 		return one(failed("", err.Error(), advice))
 	}
 	defer legacy.Close()
-	findings := certificateOf(ctx, "old shop certificate", e.cfg.Legacy.URL, nil)
+	findings := certificateOf(ctx, "legacy store certificate", e.cfg.Legacy.URL, nil)
 	sent := time.Now()
 	answer, err := legacy.Client.Send(ctx, http.MethodGet, probePath, nil, proxy.Call{Address: contract.Address{ReadOnly: true}}, maxProbeReply)
 	if err != nil {
@@ -102,7 +102,7 @@ func (e *examination) checkLegacy(ctx context.Context) []Finding {
 	all := one(passed("", fmt.Sprintf("answers calls of the interface (as a Guest: %d)", answer.Status)))
 	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
 		date = date.Add(time.Second / 2) // it is cut to seconds
-		all = append(all, clockFinding("old shop clock", date.Sub(sent.Add(roundTrip/2)), roundTrip/2+time.Second/2))
+		all = append(all, clockFinding("legacy store clock", date.Sub(sent.Add(roundTrip/2)), roundTrip/2+time.Second/2))
 	}
 	return append(append(all, e.checkLegacyCredentials(ctx, legacy)...), findings...)
 }
@@ -123,11 +123,11 @@ func notAnAnswer(a *proxy.Answer) string {
 	case a.Status >= 500:
 		return fmt.Sprintf("cannot answer calls now (status %d)", a.Status)
 	case !json.Valid(a.Body):
-		return fmt.Sprintf("does not answer as an old shop: status %d, of type %q instead of JSON", a.Status, mediaType)
+		return fmt.Sprintf("does not answer as a legacy store: status %d, of type %q instead of JSON", a.Status, mediaType)
 	case a.Status == http.StatusOK || isFault(a.Body):
 		return ""
 	}
-	return fmt.Sprintf("does not answer as an old shop: status %d, without messages of the interface", a.Status)
+	return fmt.Sprintf("does not answer as a legacy store: status %d, without messages of the interface", a.Status)
 }
 
 // isFault reports whether a body has the messages of the interface.
@@ -142,7 +142,7 @@ func isFault(body []byte) bool {
 
 // checkLegacyCredentials checks the credentials with which Portico itself calls the legacy store.
 func (e *examination) checkLegacyCredentials(ctx context.Context, legacy *program.LegacySystem) []Finding {
-	const check = "old shop credentials"
+	const check = "legacy store credentials"
 	l := e.cfg.Legacy
 	if l.ConsumerKey == "" || l.Token == "" {
 		return []Finding{{Check: check, Level: NotUsed, Found: "legacy.consumer_key is not set"}}
@@ -157,7 +157,7 @@ func (e *examination) checkLegacyCredentials(ctx context.Context, legacy *progra
 	case answer.Status == http.StatusOK:
 		return one(passed(check, "accepted"))
 	case answer.Status == http.StatusForbidden:
-		return one(warned(check, "may not read products (status 403)", "Give the administrator of legacy.token a role with all rights on the REST interface of the old shop."))
+		return one(warned(check, "may not read products (status 403)", "Give the administrator of legacy.token a role with all rights on the REST interface of the legacy store."))
 	}
 	problem := ""
 	if found := refusalReason().FindStringSubmatch(string(answer.Body)); found != nil {
@@ -202,7 +202,7 @@ func (e *examination) checkFollow(ctx context.Context) []Finding {
 	}
 	findings, err := binlog.Check(ctx, binlog.Options{DSN: f.DSN, Prefix: f.Prefix, OldTLS: f.OldTLS})
 	if err != nil {
-		return one(failed("", errorText(program.ExplainFollowing(e.cfg, err)), "Set follow.dsn to the database of the old shop, and follow.prefix to the prefix of its tables."))
+		return one(failed("", errorText(program.ExplainFollowing(e.cfg, err)), "Set follow.dsn to the database of the legacy store, and follow.prefix to the prefix of its tables."))
 	}
 	if f.PollOnly() {
 		return one(passed("", "can be read; follow.mode asks for polling"))

@@ -70,7 +70,7 @@ func Command(p *program.Program) *cobra.Command {
 		Use:   "compare --legacy URL --candidate URL (--requests FILE | --sweep)",
 		Short: "Send the same requests to two systems and report where their answers differ",
 		Long: `Send the reads of recorded exchanges (record.dir, or contracttest record) to a legacy
-system and to the candidate that is to replace it, and report by call and field where
+store and to the candidate that is to replace it, and report by call and field where
 their answers differ. The command writes to neither system: it sends GET requests only,
 and counts the others.
 
@@ -128,7 +128,7 @@ end, 2 the comparison could not be made, or was interrupted.`,
 
 // addFlags defines the flags of the command.
 func (o *compareOptions) addFlags(flags *pflag.FlagSet) {
-	for i, description := range []string{"legacy system", "system that is to replace it"} {
+	for i, description := range []string{"legacy store", "system that is to replace it"} {
 		system := &o.systems[i]
 		flags.StringVar(&system.url, system.name, "", "address of the "+description+", `http(s)://host[:port][/path]`, without /api/rest")
 		flags.StringVar(&system.base, system.name+"-base", "", "base `URL` that its answers contain, if it differs from its address")

@@ -25,24 +25,24 @@ const createPrefix = "c"
 func MirrorCommand(p *program.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mirror",
-		Short: "See and settle what the old shop still has to be told of clients' writes",
-		Long: `See and settle what the old shop still has to be told of clients' writes.
+		Short: "See and settle what the legacy store still has to be told of clients' writes",
+		Long: `See and settle what the legacy store still has to be told of clients' writes.
 
 With mirror: true in the setting routes, Portico answers clients' writes and repeats them at
-the old shop. Changes and deletions wait in an outbox until "portico serve" has delivered
-them, usually for less than a second. What the old shop refuses is parked with its reason
+the legacy store. Changes and deletions wait in an outbox until "portico serve" has delivered
+them, usually for less than a second. What the legacy store refuses is parked with its reason
 and tried again from time to time; the rest goes on. While something is parked, the writes
 of the resource cannot move back.
 
   portico mirror list        what waits, what is parked, and what nobody knows
   portico mirror retry       try what is parked again now
-  portico mirror skip 17     give a change up: the old shop keeps what it has, and Portico
-                             takes that over as it follows the old shop
-  portico mirror conflicts   values that both a client and the old shop have changed
+  portico mirror skip 17     give a change up: the legacy store keeps what it has, and Portico
+                             takes that over as it follows the legacy store
+  portico mirror conflicts   values that both a client and the legacy store have changed
 
-Records are created at the old shop first. If its reply is lost, Portico looks for the
+Records are created at the legacy store first. If its reply is lost, Portico looks for the
 record by its SKU or e-mail address. An image, an address or a comment has neither: it is
-listed with an id such as c7, and never created again. Look in the old shop whether it is
+listed with an id such as c7, and never created again. Look in the legacy store whether it is
 there, then skip it: if it is, Portico has it already.`,
 	}
 	cmd.AddCommand(listMirrorCommand(p), retryMirrorCommand(p), skipMirrorCommand(p), conflictsMirrorCommand(p))
@@ -96,7 +96,7 @@ func newPrintedEntry(e outbox.Entry) printedEntry {
 	}
 	switch {
 	case e.Held:
-		printed.State, printed.Reason = "held", "the old shop's interface has no form for it"
+		printed.State, printed.Reason = "held", "the legacy store's interface has no form for it"
 	case e.Parked:
 		printed.State, printed.Retry = "parked", e.NextRetry
 	case e.Reason != "":
@@ -122,7 +122,7 @@ func listMirrorCommand(p *program.Program) *cobra.Command {
 	var parked, held bool
 	var limit int
 	var after int64
-	cmd := mirrorSubcommand(p, "list", "List what the old shop still has to be told", cobra.NoArgs,
+	cmd := mirrorSubcommand(p, "list", "List what the legacy store still has to be told", cobra.NoArgs,
 		func(ctx context.Context, cmd *cobra.Command, box coordination.Outboxes, _ []string) error {
 			if limit < 1 {
 				return errLimit
@@ -160,8 +160,8 @@ func listMirrorCommand(p *program.Program) *cobra.Command {
 				}
 			})
 		})
-	cmd.Flags().BoolVar(&parked, "parked", false, "only what the old shop refuses, or what nobody knows")
-	cmd.Flags().BoolVar(&held, "held", false, "values that clients have written and for which the old shop's interface has no form")
+	cmd.Flags().BoolVar(&parked, "parked", false, "only what the legacy store refuses, or what nobody knows")
+	cmd.Flags().BoolVar(&held, "held", false, "values that clients have written and for which the legacy store's interface has no form")
 	cmd.Flags().IntVar(&limit, "limit", 1000, "list at most so many changes")
 	cmd.Flags().Int64Var(&after, "after", 0, "list only changes with greater ids than this one, for the next page")
 	cmd.MarkFlagsMutuallyExclusive("parked", "held")
@@ -180,7 +180,7 @@ func nothingListed(parked, held bool, after int64) string {
 	case parked:
 		return "nothing is parked"
 	default:
-		return "the old shop has been told of everything"
+		return "the legacy store has been told of everything"
 	}
 }
 
@@ -193,7 +193,7 @@ func retryMirrorCommand(p *program.Program) *cobra.Command {
 				return err
 			}
 			if len(creates) > 0 {
-				return errors.New("a record of which nobody knows whether it was created is never created again: look for it in the old shop, and skip it")
+				return errors.New("a record of which nobody knows whether it was created is never created again: look for it in the legacy store, and skip it")
 			}
 			n, err := box.Retry(ctx, ids...)
 			if err != nil {
@@ -260,7 +260,7 @@ type printedConflict struct {
 // conflictsMirrorCommand returns the command "mirror conflicts".
 func conflictsMirrorCommand(p *program.Program) *cobra.Command {
 	var limit int
-	cmd := mirrorSubcommand(p, "conflicts", "List values that both a client and the old shop have changed", cobra.NoArgs,
+	cmd := mirrorSubcommand(p, "conflicts", "List values that both a client and the legacy store have changed", cobra.NoArgs,
 		func(ctx context.Context, cmd *cobra.Command, box coordination.Outboxes, _ []string) error {
 			if limit < 1 {
 				return errLimit
@@ -274,20 +274,20 @@ func conflictsMirrorCommand(p *program.Program) *cobra.Command {
 				printed[i] = printedConflict{c.At, string(c.Resource), int64(c.Key), c.StoreID, c.Attribute, c.Ours, c.Theirs, string(c.Outcome)}
 			}
 			return program.WriteResult(cmd, map[string]any{"total": total, "conflicts": printed}, func(w io.Writer) {
-				fmt.Fprintln(w, "AT\tRECORD\tATTRIBUTE\tPORTICO\tOLD SHOP\tOUTCOME")
+				fmt.Fprintln(w, "AT\tRECORD\tATTRIBUTE\tPORTICO\tLEGACY STORE\tOUTCOME")
 				for _, c := range printed {
 					fmt.Fprintf(w, "%s\t%s %d\t%s\t%.40q\t%.40q\t%s\n", c.At.Format(time.DateTime), c.Resource, c.Key, c.Attribute, c.Portico, c.OldShop, c.Outcome)
 				}
 				fmt.Fprintf(w, "%d of %d\n", len(printed), total)
 			})
 		})
-	cmd.Long = `List the latest values that a client has written to Portico and the old shop has changed since
+	cmd.Long = `List the latest values that a client has written to Portico and the legacy store has changed since
 the two last agreed. OUTCOME says what has become of each:
 
-  kept      the client's value stays, and the old shop gets it
-  added     a quantity in stock: the old shop's difference was added, and it gets the sum
-  taken     the old shop's value: its interface has no form for the client's
-  dropped   the old shop has deleted the record`
+  kept      the client's value stays, and the legacy store gets it
+  added     a quantity in stock: the legacy store's difference was added, and it gets the sum
+  taken     the legacy store's value: its interface has no form for the client's
+  dropped   the legacy store has deleted the record`
 	cmd.Flags().IntVar(&limit, "limit", 100, "list at most so many")
 	return cmd
 }

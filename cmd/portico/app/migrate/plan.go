@@ -29,21 +29,21 @@ func PlanCommand(p *program.Program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "Say how far each resource has moved from the old shop, and what comes next",
-		Long: `Say how far each resource has moved from the old shop to Portico, what speaks for the next
+		Short: "Say how far each resource has moved from the legacy store, and what comes next",
+		Long: `Say how far each resource has moved from the legacy store to Portico, what speaks for the next
 step, what is to be settled before, and which lines of configuration take it. Nothing is
 decided or changed: the lines are yours to paste. Each block of lines starts from the
 configuration as it is now, so paste one, reload, and run the command again.
 
 A resource passes through these states:
-  in front      the old shop answers, and Portico forwards
-  followed      the same, and Portico's store follows the old shop's database
+  in front      the legacy store answers, and Portico forwards
+  followed      the same, and Portico's store follows the legacy store's database
   compared      the same, and the last sweep found no difference that you have not accepted
-  shadowed      the old shop answers, and Portico answers reads again, to compare
-  reads moved   Portico answers reads, and the old shop gets the writes
-  mirrored      Portico answers all calls, and repeats the writes at the old shop
-  moved         Portico answers all calls, and the old shop lacks what clients write
-  alone         there is no old shop any more
+  shadowed      the legacy store answers, and Portico answers reads again, to compare
+  reads moved   Portico answers reads, and the legacy store gets the writes
+  mirrored      Portico answers all calls, and repeats the writes at the legacy store
+  moved         Portico answers all calls, and the legacy store lacks what clients write
+  alone         there is no legacy store any more
 Until it is alone, a resource can go back: also while its writes are mirrored, but no longer
 once they have moved without that.
 In "writes moved" Portico answers the writes alone, which no step leads to: clients do not
@@ -52,12 +52,12 @@ read what they have written.
 The evidence comes from
   record.dir                    who calls what, of all servers that write there
   portico serve                 what its shadow has found since it started, and how far it is
-                                behind the old shop, by the operators' port (--ops, with
+                                behind the legacy store, by the operators' port (--ops, with
                                 ops.token); name every replica
   portico compare --sweep --note   the last sweep
   portico import all            the last import that came to its end
   portico follow                records that it could not store
-  portico serve with mirror: true   which system has the writes, what the old shop still has
+  portico serve with mirror: true   which system has the writes, what the legacy store still has
                                 to be told, and what both have changed
 What is not known is said to be unknown, with the command that finds it out.
 

@@ -39,7 +39,7 @@ func (t *planText) paint(code, text string) string {
 // each resource.
 func (t *planText) write(w io.Writer) error {
 	if t.Legacy == "" {
-		fmt.Fprintln(&t.out, "There is no old shop: legacy.url is not set, and Portico answers alone.")
+		fmt.Fprintln(&t.out, "There is no legacy store: legacy.url is not set, and Portico answers alone.")
 	} else {
 		fmt.Fprintf(&t.out, "Moving from %s to Portico\n\n", t.Legacy)
 		t.writeTable()
@@ -93,7 +93,7 @@ func (t *planText) writeEvidence() {
 		fmt.Fprintf(&t.out, "Last import: %s, from the database %s\n", minuteOf(t.Import.At), t.Import.Database)
 	}
 	if f := t.Follow; f != nil && f.LagSeconds != nil {
-		fmt.Fprintf(&t.out, "Following the old shop: %.0f seconds behind", *f.LagSeconds)
+		fmt.Fprintf(&t.out, "Following the legacy store: %.0f seconds behind", *f.LagSeconds)
 		if !f.Compared.IsZero() {
 			fmt.Fprintf(&t.out, ", everything compared at %s", minuteOf(f.Compared))
 		}
@@ -120,10 +120,10 @@ func (t *planText) writeEvidence() {
 		}
 	}
 	if len(conflicts) > 0 {
-		fmt.Fprintf(&t.out, "Values that both a client and the old shop have changed: %s (see portico mirror conflicts)\n", strings.Join(conflicts, ", "))
+		fmt.Fprintf(&t.out, "Values that both a client and the legacy store have changed: %s (see portico mirror conflicts)\n", strings.Join(conflicts, ", "))
 	}
 	if len(t.Outside) > 0 {
-		fmt.Fprintln(&t.out, "Called at the old shop outside the interface:")
+		fmt.Fprintln(&t.out, "Called at the legacy store outside the interface:")
 		table := tabwriter.NewWriter(&t.out, 0, 0, 2, ' ', 0)
 		for _, caller := range t.Outside {
 			fmt.Fprintf(table, "  %s\t%s\t%d\tlast %s\n", caller.Kind, caller.Agent, caller.Requests, minuteOf(caller.Last))
@@ -193,7 +193,7 @@ func (t *planText) writeResources(group []plan.Resource) {
 // writeCounts writes the counts of a resource.
 func (t *planText) writeCounts(r *plan.Resource) {
 	if c := r.Calls; c != nil && c.Requests > 0 {
-		fmt.Fprintf(&t.out, "  Calls of %s: %d, the last one at %s; refused %s, failed %s, answered by the old shop %s\n", r.Name, c.Requests, minuteOf(c.Last),
+		fmt.Fprintf(&t.out, "  Calls of %s: %d, the last one at %s; refused %s, failed %s, answered by the legacy store %s\n", r.Name, c.Requests, minuteOf(c.Last),
 			recording.Percent(c.Refused, c.Requests), recording.Percent(c.Failed, c.Requests), recording.Percent(c.Legacy, c.Requests))
 	}
 	if c := r.Compared; c != nil {

@@ -84,7 +84,7 @@ func (l *LegacySystem) WrapPing(ping func(context.Context) error, rules func() p
 			return ping(ctx)
 		}
 		if l.guard.Open() {
-			return errors.New("the breaker of the legacy system is open")
+			return errors.New("the breaker of the legacy store is open")
 		}
 		return nil
 	}

@@ -24,10 +24,10 @@ func CheckOwners(ctx context.Context, cfg *config.Config, owners coordination.Ow
 			continue
 		}
 		if others, err := owners.Live(ctx); err != nil || others {
-			return errors.Join(fmt.Errorf("other processes repeat the writes of %s at the old shop, and this one would not: stop all of them, and start this one ten seconds later, or set follow.dsn and legacy.url as they have them", o.Resource), err)
+			return errors.Join(fmt.Errorf("other processes repeat the writes of %s at the legacy store, and this one would not: stop all of them, and start this one ten seconds later, or set follow.dsn and legacy.url as they have them", o.Resource), err)
 		}
 		if cfg.Legacy.URL != "" && rules.For(&contract.Address{Route: &contract.Route{Resource: string(o.Resource)}}).To == proxy.Legacy {
-			return fmt.Errorf("portico has the writes of %s, and the old shop may not have all of them yet: set follow.dsn until they have turned back", o.Resource)
+			return fmt.Errorf("portico has the writes of %s, and the legacy store may not have all of them yet: set follow.dsn until they have turned back", o.Resource)
 		}
 	}
 	return nil

@@ -57,8 +57,8 @@ func EraseCommand(p *program.Program) *cobra.Command {
 
 Clients of the interface no longer find the customer: running processes notice it, for
 which the command waits two seconds. There is no way back. Copies
-elsewhere are yours to erase: backups, data sets, logs of the web server, and an old shop.
-A customer that an old shop or a backend would bring back is refused; --force erases it
+elsewhere are yours to erase: backups, data sets, logs of the web server, and an legacy store.
+A customer that a legacy store or a backend would bring back is refused; --force erases it
 here nevertheless, and the receipt says so.
 
 A database file of SQLite is rewritten, so that no deleted bytes remain in it. A
@@ -77,7 +77,7 @@ The command asks before it begins, unless --yes is given.`,
 	cmd.Flags().BoolVar(&o.keepOrders, "keep-orders", false, "leave the customer's orders as they are")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "count what would be erased, and change nothing")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
-	cmd.Flags().BoolVar(&o.force, "force", false, "erase the customer here even if the old shop would bring it back")
+	cmd.Flags().BoolVar(&o.force, "force", false, "erase the customer here even if the legacy store would bring it back")
 	cmd.Flags().Bool("json", false, "print JSON")
 	_ = cmd.MarkFlagRequired("customer") // the flag is the one defined above
 	return cmd
@@ -186,9 +186,9 @@ func finish(cmd *cobra.Command, db *sqlstore.DB, done receipt) error {
 func returns(cfg *config.Config) string {
 	switch {
 	case cfg.Follow.DSN != "":
-		return "Portico follows an old shop (follow.dsn), which brings the customer back when it changes there, or with the next comparison"
+		return "Portico follows a legacy store (follow.dsn), which brings the customer back when it changes there, or with the next comparison"
 	case cfg.Legacy.URL != "":
-		return "an old shop answers calls too (legacy.url), and still has the customer if it is not deleted there"
+		return "a legacy store answers calls too (legacy.url), and still has the customer if it is not deleted there"
 	}
 	return ""
 }

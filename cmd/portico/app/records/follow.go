@@ -34,7 +34,7 @@ func FollowCommand(p *program.Program) *cobra.Command {
 	flags := &followCommand{}
 	cmd := &cobra.Command{
 		Use:   "follow [--from DSN]",
-		Short: "Keep the store equal to an old shop that changes",
+		Short: "Keep the store equal to a legacy store that changes",
 		Long: `Keep the configured store equal to the database of Magento 1 or OpenMage that it was filled
 from, while people go on working in the old admin panel and customers go on ordering there.
 Fill the store first, with "portico import all".
@@ -45,10 +45,10 @@ override the settings of the section follow.
 
 If the database has a binary log that the user may read, each change arrives within about a
 second of its commit; --check says whether it has, and what is missing. Otherwise changes of
-products, categories, customers, addresses and orders arrive within a few seconds, as the old
-shop dates them (--interval). So do credentials, revocations first. In turn everything is
-compared with the old shop, spread over --compare-period: this finds deletions and what the
-old shop does not date, such as stock that a program has changed or prices of catalogue price
+products, categories, customers, addresses and orders arrive within a few seconds, as the legacy
+store dates them (--interval). So do credentials, revocations first. In turn everything is
+compared with the legacy store, spread over --compare-period: this finds deletions and what the
+legacy store does not date, such as stock that a program has changed or prices of catalogue price
 rules. No change arrives later than that, and the log says how long each comparison took.
 
 A record that cannot be stored is named in the log with its reason, and tried again after
@@ -56,8 +56,8 @@ other records have changed and from time to time; the others go on. If more than
 records of a kind and more than 10 are gone, none of them are removed, and the log says so:
 --allow-removals lets them go. Records of a resource of which the setting routes says that
 Portico answers the writes, while there is an old system at legacy.url, are neither replaced
-nor removed. Settings that the old shop changes are named in the log: nobody takes them over.
-So are users to whom the old shop allows less than everything: they and their tokens are not
+nor removed. Settings that the legacy store changes are named in the log: nobody takes them over.
+So are users to whom the legacy store allows less than everything: they and their tokens are not
 imported, unless an import has widened their rights (portico credentials import --widen).
 
 With the adapter rest, each change is made at the backend, too, one by one. What that refuses
@@ -77,8 +77,8 @@ stored. While the backend is away, the command waits, and then goes on where it 
 	flags.addDatabaseFlags(cmd)
 	flags.addRateFlag(cmd, "rows that comparisons read per second at most, to spare the running shop; 0 is no limit")
 	f := cmd.Flags()
-	f.StringVar(&flags.media, "media", "", "where the files of images are: the old shop's media folder, its http(s) URL, or a .tar or .tar.gz of it")
-	f.StringVar(&flags.sourceName, "source", "", "name under which the store notes the old shop: that of an earlier import if the shop has moved to another server since")
+	f.StringVar(&flags.media, "media", "", "where the files of images are: the legacy store's media folder, its http(s) URL, or a .tar or .tar.gz of it")
+	f.StringVar(&flags.sourceName, "source", "", "name under which the store notes the legacy store: that of an earlier import if the shop has moved to another server since")
 	f.DurationVar(&flags.interval, "interval", 0, "time between two polls (default: follow.interval)")
 	f.DurationVar(&flags.overlap, "overlap", 0, "how long before the last poll a poll looks back (default: follow.overlap)")
 	f.DurationVar(&flags.comparePeriod, "compare-period", 0, "time over which one comparison of everything is spread (default: follow.compare_period)")
@@ -175,7 +175,7 @@ func checkFollowing(cmd *cobra.Command, cfg *config.Config) error {
 		if done.Mode == "log" {
 			fmt.Fprintln(w, "the binary log can be read: changes arrive as they are committed")
 		} else {
-			fmt.Fprintf(w, "the binary log is not read: changes arrive within %s if the old shop dates them, and within %s otherwise\n", cfg.Follow.Interval, cfg.Follow.ComparePeriod)
+			fmt.Fprintf(w, "the binary log is not read: changes arrive within %s if the legacy store dates them, and within %s otherwise\n", cfg.Follow.Interval, cfg.Follow.ComparePeriod)
 		}
 	})
 }

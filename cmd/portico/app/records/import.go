@@ -50,9 +50,9 @@ func ImportCommand(p *program.Program) *cobra.Command {
   portico import --from-file old.dsn --update products stock`,
 	}
 	p.AddSettingFlags(cmd, "adapter", "log.level", "log.format")
-	flags.addFlags(cmd, "take over what the old shop has changed since, and remove what it has removed")
-	cmd.Flags().StringVar(&flags.media, "media", "", "where the files of images are: the old shop's media folder, its http(s) URL, or a .tar or .tar.gz of it")
-	cmd.Flags().StringVar(&flags.sourceName, "source", "", "name under which the store notes the old shop: that of an earlier import if the shop has moved to another server since")
+	flags.addFlags(cmd, "take over what the legacy store has changed since, and remove what it has removed")
+	cmd.Flags().StringVar(&flags.media, "media", "", "where the files of images are: the legacy store's media folder, its http(s) URL, or a .tar or .tar.gz of it")
+	cmd.Flags().StringVar(&flags.sourceName, "source", "", "name under which the store notes the legacy store: that of an earlier import if the shop has moved to another server since")
 	cmd.Flags().Int64Var(&flags.removals, "allow-removals", -1, "with --update, remove up to so many records even if they look like too many")
 	cmd.Flags().BoolVar(&flags.admins, "admins", false, "with credentials: import administrators, too; all always does")
 	flags.widen.addFlags(cmd)
@@ -69,7 +69,7 @@ keep their ids, customers their passwords, and programs their keys and tokens.
   websites         websites, store views, countries and regions
   customer-groups  the groups that customers belong to
   taxes            tax rates, with the rules and classes that they apply to
-  attributes       stores nothing: names what the old shop uses and the configuration
+  attributes       stores nothing: names what the legacy store uses and the configuration
                    lacks, with the lines to add. "portico import config" prints a whole
                    configuration
   categories       the tree of categories
@@ -82,16 +82,16 @@ keep their ids, customers their passwords, and programs their keys and tokens.
   orders           orders with their lines, addresses and comments
   credentials      consumers and access tokens, with --admins administrators. Without
                    auth.secret_key their secrets are stored unencrypted. Users whose
-                   REST role in the old shop allows less than everything are left out
+                   REST role in the legacy store allows less than everything are left out
                    and named, unless --widen NAME or --widen-customers is given
 
 A part needs those before it: a product whose website is not here is skipped, and so are
 the addresses and orders of a customer who is not here. Everything skipped is counted by
-reason, with the first ids. An order whose customer the old shop has deleted is imported
+reason, with the first ids. An order whose customer the legacy store has deleted is imported
 without a customer. Files of images that are missing are named; their images are imported
 without bytes, and repeating the command fetches them.
 
-Catalogue price rules are imported as the old shop has evaluated them: for a few days.
+Catalogue price rules are imported as the legacy store has evaluated them: for a few days.
 With the adapter rest the records are then created at the backend, as "portico ids push"
 does. Records that the backend refuses are named. They stay here, and clients do not see
 them; "portico ids check" lists them. With --update, records are also changed and removed
@@ -102,9 +102,9 @@ With --dry-run the backend is not asked.
 
 const importUpdateHelp = `
 
-A record whose id is here already stays unchanged. With --update the record of the old
-shop replaces it, and records that the old shop has removed since are removed here, but
-only those that an import has brought. Ranges of ids in which the old shop has changed
+A record whose id is here already stays unchanged. With --update the record of the legacy
+store replaces it, and records that the legacy store has removed since are removed here, but
+only those that an import has brought. Ranges of ids in which the legacy store has changed
 nothing since they were imported are not read again. Records of a resource of which the
 setting routes says that Portico answers the writes, while there is an old system at
 legacy.url, are neither replaced nor removed: clients may have changed them here.

@@ -20,7 +20,7 @@ func importConfigCommand(p *program.Program) *cobra.Command {
 	var source importSource
 	cmd := &cobra.Command{
 		Use:   "config --from DSN",
-		Short: "Print a configuration file from the settings of the old shop",
+		Short: "Print a configuration file from the settings of the legacy store",
 		Long: `Print a configuration file for Portico from the settings of a shop in a database of
 Magento 1 or OpenMage: time zone, currency, where guests pay tax, defaults of stock items,
 attribute sets, tax classes, the shop's address, its own attributes, and the fields that
@@ -64,7 +64,7 @@ func printShopConfig(cmd *cobra.Command, source *importSource) (err error) {
 // shopConfig returns the settings of the legacy store as a configuration file.
 func shopConfig(settings []magento1.Setting) string {
 	f := &configWriter{}
-	f.comment("What clients of the old shop expect. \"documented\" is for clients that follow the contract to the letter.")
+	f.comment("What clients of the legacy store expect. \"documented\" is for clients that follow the contract to the letter.")
 	f.set("dialect", "magento")
 	var notes []string
 	own := ownAttributes(settings)
@@ -93,7 +93,7 @@ func shopConfig(settings []magento1.Setting) string {
 	for _, note := range notes {
 		f.comment(note)
 	}
-	return "# The settings of an old shop, by \"portico import config\". Read them through.\n\n" + f.String()
+	return "# The settings of a legacy store, by \"portico import config\". Read them through.\n\n" + f.String()
 }
 
 // ownAttributes returns the names of the legacy store's own attributes, by resource. They are in no

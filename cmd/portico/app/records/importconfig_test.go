@@ -25,9 +25,9 @@ func TestShopConfig(t *testing.T) {
 		{Name: "attributes", Value: "{resource: products, name: size, kind: integer, roles: [admin]}", From: "e"},
 		{Warning: "no such setting\nadapter: rest", From: "f"},
 	})
-	const want = `# The settings of an old shop, by "portico import config". Read them through.
+	const want = `# The settings of a legacy store, by "portico import config". Read them through.
 
-# What clients of the old shop expect. "documented" is for clients that follow the contract to the letter.
+# What clients of the legacy store expect. "documented" is for clients that follow the contract to the letter.
 dialect: magento
 
 store:

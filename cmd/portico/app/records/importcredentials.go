@@ -39,22 +39,22 @@ another name of "portico import credentials".
 A consumer keeps its id if the id is free. A token is imported if the store has its
 consumer and its user: a customer with the same id and e-mail address, or an
 administrator with the same name. --admins imports the administrators that the store
-lacks, with their passwords. Administrators who are inactive in the old shop are disabled
+lacks, with their passwords. Administrators who are inactive in the legacy store are disabled
 in the store, with all their tokens: see "portico credentials enable-admin".
-Request tokens are not imported. A token that is revoked in the old shop or in the store
+Request tokens are not imported. A token that is revoked in the legacy store or in the store
 is revoked in the store afterwards.
 
 Every administrator has all rights in the store. An administrator whose REST role in the
-old shop allows less than everything, or who has none there, is not imported, and neither
+legacy store allows less than everything, or who has none there, is not imported, and neither
 are their tokens: the report lists them with what they may do there. --widen NAME imports
 one of them all the same, with all rights. If the role Customer allows less than the
 interface offers, tokens of customers are imported only with --widen-customers. Later
 imports and "portico follow" remember both.
 
 A consumer or token that the store has already and that differs stays unchanged, and the
-command reports it. With --update that of the old shop replaces it.
+command reports it. With --update that of the legacy store replaces it.
 ` + importSourceHelp
-	source.addFlags(cmd, "replace consumers and tokens that differ by those of the old shop")
+	source.addFlags(cmd, "replace consumers and tokens that differ by those of the legacy store")
 	cmd.Flags().BoolVar(&admins, "admins", false, "import administrators, too")
 	widen.addFlags(cmd)
 	return cmd
@@ -69,8 +69,8 @@ type widening struct {
 
 // addFlags defines the flags.
 func (w *widening) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&w.admins, "widen", nil, "import the administrator of this username with all rights, even if the old shop allows them less; can be repeated")
-	cmd.Flags().BoolVar(&w.customers, "widen-customers", false, "import tokens of customers even if the old shop allows customers less than Portico does")
+	cmd.Flags().StringArrayVar(&w.admins, "widen", nil, "import the administrator of this username with all rights, even if the legacy store allows them less; can be repeated")
+	cmd.Flags().BoolVar(&w.customers, "widen-customers", false, "import tokens of customers even if the legacy store allows customers less than Portico does")
 }
 
 // isEmpty reports whether none of the flags are given.
@@ -149,7 +149,7 @@ func printLimited(w io.Writer, limited []stored.LimitedUser) {
 	if len(limited) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "\nThese can do less in the old shop than here, where all administrators have all rights:")
+	fmt.Fprintln(w, "\nThese can do less in the legacy store than here, where all administrators have all rights:")
 	for _, u := range limited {
 		user, flag := "customers", "--widen-customers"
 		if u.ID != 0 {

@@ -51,7 +51,7 @@ func (r *printedRecords) print(w io.Writer) {
 		printImportedCredentials(w, r.DryRun, *r.Credentials)
 	}
 	if len(r.Missing) > 0 {
-		fmt.Fprint(w, "\nThe old shop uses what the configuration lacks. Add to portico.yaml, and import again:\n\n"+settingLines(r.Missing))
+		fmt.Fprint(w, "\nThe legacy store uses what the configuration lacks. Add to portico.yaml, and import again:\n\n"+settingLines(r.Missing))
 	}
 	for _, key := range r.EncodedTwice {
 		fmt.Fprintf(w, "looks as if it had been encoded twice: %s\n", printable(key))
