@@ -45,7 +45,7 @@ type Step struct {
 	Path        string            `json:"path"`                   // path below /api/rest; or "!" and the whole request target
 	Accept      *string           `json:"accept,omitempty"`       // nil for no header, "" for an empty one
 	ContentType *string           `json:"content_type,omitempty"` // nil for no header
-	Headers     map[string]string `json:"headers,omitempty"`      // further headers; they override Accept and Content-Type
+	Headers     map[string]string `json:"headers,omitempty"`      // further headers; they override Accept, Content-Type and Host
 	Body        *string           `json:"body,omitempty"`         // nil for none
 	Response    Response          `json:"response"`
 }
@@ -226,7 +226,7 @@ func (s *Step) validateRequest() error {
 		if strings.ContainsAny(h.value, "\r\n\x00") {
 			return fmt.Errorf("the value of header %q contains a line end or NUL", h.name)
 		}
-		if isReservedHeader(h.name) {
+		if isReservedHeader(h.name) && !strings.EqualFold(h.name, "Host") {
 			return fmt.Errorf("header %q is set by the suite", h.name)
 		}
 	}

@@ -102,7 +102,7 @@ func TestLoadErrors(t *testing.T) {
 		{"HeaderName", `"path"`, `"headers":{"a b":"c"},"path"`, "not a token"},
 		{"HeaderValue", `"path"`, `"headers":{"a":"b\r\nc: d"},"path"`, "contains a line end"},
 		{"AcceptValue", `"path"`, `"accept":"b\nc: d","path"`, "contains a line end"},
-		{"OwnHeader", `"path"`, `"headers":{"host":"c"},"path"`, "is set by the suite"},
+		{"OwnHeader", `"path"`, `"headers":{"content-length":"1"},"path"`, "is set by the suite"},
 		{"NoStatus", `"status":200,`, ``, "status 0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

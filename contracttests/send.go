@@ -101,6 +101,10 @@ type request struct {
 func newRequest(srv server, creds Credentials, s *Step) request {
 	expand := func(text string) string { return strings.ReplaceAll(text, "{{base_url}}", srv.baseURL()) }
 	r := request{method: s.Method, host: srv.host, headers: s.headers()}
+	if at := slices.IndexFunc(r.headers, func(h header) bool { return strings.EqualFold(h.name, "Host") }); at >= 0 {
+		r.host = r.headers[at].value
+		r.headers = slices.Delete(r.headers, at, at+1)
+	}
 	for i := range r.headers {
 		r.headers[i].value = expand(r.headers[i].value)
 	}

@@ -101,7 +101,15 @@ func (r Report) Counts() map[string]string {
 func (s *Imported) Target(t testing.TB) contracttests.Target {
 	t.Helper()
 	// The answers name the server's own address, not the public one of the legacy store.
-	return targetOf(t, Start(t, s.Commands.With("PORTICO_PUBLIC_URL="), "--config", s.Config))
+	other := *s
+	other.Commands = s.Commands.With("PORTICO_PUBLIC_URL=")
+	return other.TargetAsConfigured(t)
+}
+
+// TargetAsConfigured is Target with the public address of the legacy store.
+func (s *Imported) TargetAsConfigured(t testing.TB) contracttests.Target {
+	t.Helper()
+	return targetOf(t, Start(t, s.Commands, "--config", s.Config))
 }
 
 // targetOf returns a server as a target of the contract suite.
