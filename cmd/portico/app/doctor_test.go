@@ -86,41 +86,41 @@ func TestDoctorGood(t *testing.T) {
 		got = regexp.MustCompile(replaced[0]).ReplaceAllString(got, replaced[1])
 	}
 	if diff := cmp.Diff(`Configuration
-  ok           settings          valid, from FOLDER/portico.yaml; NUMBER differ from their defaults
-  ok           secret files      FOLDER/portico.yaml: closed to other users
-  ok           trusted proxies   1 plausible networks
+  ok           settings            valid, from FOLDER/portico.yaml; NUMBER differ from their defaults
+  ok           secret files        FOLDER/portico.yaml: closed to other users
+  ok           trusted proxies     1 plausible networks
 
 Ports
-  ok           contract port     127.0.0.1:0 is free
-  ok           operators' port   127.0.0.1:0 is free; asks for ops.token
+  ok           contract port       127.0.0.1:0 is free
+  ok           operators' port     127.0.0.1:0 is free; asks for ops.token
 
 Database
-  ok           server            PostgreSQL VERSION at postgres:127.0.0.1:PORT/TEST
-  ok           migrations        all made
-  ok           rights            the user may write and change tables
-  ok           database clock    as this machine's; timestamps of signed calls may be 10m0s ahead
-  ok           connections       one replica opens at most 12 (--replicas counts more); the server accepts 197
-  ok           records           the store has records
-  ok           secret key        set, and decrypts the secrets of consumers
-  ok           administrators    no token acts for an administrator
-  ok           demo credentials  not in the store
+  ok           server              PostgreSQL VERSION at postgres:127.0.0.1:PORT/TEST
+  ok           migrations          all made
+  ok           rights              the user may write and change tables
+  ok           database clock      as this machine's; timestamps of signed calls may be 10m0s ahead
+  ok           connections         one replica opens at most 12 (--replicas counts more); the server accepts 197
+  ok           records             the store has records
+  ok           secret key          set, and decrypts the secrets of consumers
+  ok           administrators      no token acts for an administrator
+  ok           demo credentials    not in the store
 
 Folders
-  ok           images            FOLDER/media can be written to, and has SIZE free
-  ok           temporary files   FOLDER can be written to, and has SIZE free
+  ok           images              FOLDER/media can be written to, and has SIZE free
+  ok           temporary files     FOLDER can be written to, and has SIZE free
 
 Redis
-  ok           Redis             Redis VERSION at 127.0.0.1:PORT
-  ok           Redis memory      at most 64.00M, policy allkeys-lru
-  ok           Redis clock       as this machine's; timestamps of signed calls may be 10m0s ahead
+  ok           Redis               Redis VERSION at 127.0.0.1:PORT
+  ok           Redis memory        at most 64.00M, policy allkeys-lru
+  ok           Redis clock         as this machine's; timestamps of signed calls may be 10m0s ahead
 
 Legacy store
-  ok           legacy store          answers calls of the interface (as a Guest: 200)
-  ok           legacy store clock    as this machine's; timestamps of signed calls may be 10m0s ahead
+  ok           legacy store        answers calls of the interface (as a Guest: 200)
+  ok           legacy store clock  as this machine's; timestamps of signed calls may be 10m0s ahead
 
 Machine
-  ok           open files        NUMBER are allowed, and at most about 584 are needed
-  ok           memory            the settings let Portico take about 256.0 MiB of SIZE of this machine
+  ok           open files          NUMBER are allowed, and at most about 584 are needed
+  ok           memory              the settings let Portico take about 256.0 MiB of SIZE of this machine
 
 Not used: certificate, legacy store credentials, followed database, rights in the legacy store, backend
 
