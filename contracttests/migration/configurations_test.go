@@ -14,11 +14,13 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/contracttests"
 )
 
 // TestConfigurations imports the legacy store as it is configured in each of the recorded
-// configurations, and compares Portico's replies with the originals' replies.
+// configurations, and compares Portico's replies with the originals' replies: on SQLite in all of them,
+// and on the other engines in a sample.
 func TestConfigurations(t *testing.T) {
 	t.Parallel()
 	all, secrets := magento1test.Configurations(t)
@@ -29,26 +31,43 @@ func TestConfigurations(t *testing.T) {
 	if len(all) != 69 {
 		t.Errorf("%d configurations, want 69", len(all))
 	}
-	open := openConfigurations()
+	onOthers := map[string]func(testing.TB) string{"postgres": sqltest.Postgres}
+	if testenv.Nightly() {
+		onOthers["mariadb"] = sqltest.MariaDB
+	}
 	for _, c := range all {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			cases := recordedCases(t, c, secrets)
-			dsn, db := magento1test.NewShop(t, magento1test.Rich, "")
-			magento1test.Configure(t, db, "", c)
-			shop := apptest.NewImportedAt(t, dsn, db, "", sqltest.SQLite(t))
-			shop.Run(t, "--media", shop.Media, "all")
-			shop.Commands.MustRun(t, append([]string{"import", "credentials", "--admins", "--config", shop.Config}, shop.From...)...)
-			server := target(t, shop, c)
-			if slices.Contains(open, c.Name) {
-				reportOpen(t, server, cases)
-				return
-			}
-			got := contracttests.Replay(t, server, cases)
-			if want := (contracttests.Summary{Passed: len(cases)}); got != want && !t.Failed() {
-				t.Errorf("%+v, want %+v", got, want)
-			}
+			replayConfiguration(t, c, secrets, sqltest.SQLite(t))
 		})
+	}
+	for engine, newDSN := range onOthers {
+		for _, c := range testenv.Rows(t, all, 15) {
+			t.Run(c.Name+" "+engine, func(t *testing.T) {
+				t.Parallel()
+				replayConfiguration(t, c, secrets, newDSN(t))
+			})
+		}
+	}
+}
+
+// replayConfiguration imports the configured store into the database of a DSN and replays the cases.
+func replayConfiguration(t *testing.T, c magento1test.Configuration, secrets []byte, dsn string) {
+	t.Helper()
+	cases := recordedCases(t, c, secrets)
+	from, db := magento1test.NewShop(t, magento1test.Rich, "")
+	magento1test.Configure(t, db, "", c)
+	shop := apptest.NewImportedAt(t, from, db, "", dsn)
+	shop.Run(t, "--media", shop.Media, "all")
+	shop.Commands.MustRun(t, append([]string{"import", "credentials", "--admins", "--config", shop.Config}, shop.From...)...)
+	server := target(t, shop, c)
+	if slices.Contains(openConfigurations(), c.Name) {
+		reportOpen(t, server, cases)
+		return
+	}
+	got := contracttests.Replay(t, server, cases)
+	if want := (contracttests.Summary{Passed: len(cases)}); got != want && !t.Failed() {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 
