@@ -10,20 +10,20 @@ import (
 // Legacy configures the legacy store that routes may send requests to. Without URL there is
 // none.
 type Legacy struct {
-	URL            string        `setting:"legacy.url" form:"URL" flag:"legacy-url" help:"Base URL of the old system: what stands before /api/rest there. The list routes says which requests it answers."` // without a trailing slash
-	Auth           string        `setting:"legacy.auth" default:"keep" choices:"keep caller own" help:"How Portico signs calls for the old system. keep: not at all; they go with the Host header that the client sent, so that its signature still verifies. caller: again for legacy.url, with the consumer and token of the caller, which Portico must know. own: again for legacy.url, with the consumer and token below, and only for callers whom Portico knows as Admin."`
-	ConsumerKey    string        `setting:"legacy.consumer_key" help:"With legacy.auth own, and for routes with mirror: key of Portico's consumer in the old system."`
+	URL            string        `setting:"legacy.url" form:"URL" flag:"legacy-url" help:"Base URL of the legacy store: what stands before /api/rest there. The list routes says which requests it answers."` // without a trailing slash
+	Auth           string        `setting:"legacy.auth" default:"keep" choices:"keep caller own" help:"How Portico signs calls for the legacy store. keep: not at all; they go with the Host header that the client sent, so that its signature still verifies. caller: again for legacy.url, with the consumer and token of the caller, which Portico must know. own: again for legacy.url, with the consumer and token below, and only for callers whom Portico knows as Admin."`
+	ConsumerKey    string        `setting:"legacy.consumer_key" help:"With legacy.auth own, and for routes with mirror: key of Portico's consumer in the legacy store."`
 	ConsumerSecret string        `setting:"legacy.consumer_secret" secret:"true" help:"Its secret."`
 	Token          string        `setting:"legacy.token" help:"The access token of an Admin for that consumer."`
 	TokenSecret    string        `setting:"legacy.token_secret" secret:"true" help:"Its secret."`
-	Timeout        time.Duration `setting:"legacy.timeout" default:"30s" range:"10ms 10m" help:"Maximum time until the headers of the old system's reply arrive, once it has the whole request. The server settings limit the time for bodies."`
-	MaxInFlight    int           `setting:"legacy.max_in_flight" default:"64" range:"1 100000" help:"Maximum number of requests that wait for the old system's reply. Others wait for upstream.max_wait and then get 503."`
-	Cache          bool          `setting:"legacy.cache" default:"false" help:"Whether the old system's replies to Guests' product reads are cached, as Portico's own are. Changes made in the old system itself become visible within cache.ttl."`
+	Timeout        time.Duration `setting:"legacy.timeout" default:"30s" range:"10ms 10m" help:"Maximum time until the headers of the legacy store's reply arrive, once it has the whole request. The server settings limit the time for bodies."`
+	MaxInFlight    int           `setting:"legacy.max_in_flight" default:"64" range:"1 100000" help:"Maximum number of requests that wait for the legacy store's reply. Others wait for upstream.max_wait and then get 503."`
+	Cache          bool          `setting:"legacy.cache" default:"false" help:"Whether the legacy store's replies to Guests' product reads are cached, as Portico's own are. Changes made in the legacy store itself become visible within cache.ttl."`
 }
 
 // A Mirror configures how clients' writes to Portico are repeated at the legacy store.
 type Mirror struct {
-	Drain time.Duration `setting:"mirror.drain" default:"10s" range:"1s 1m" help:"How long writes of a resource wait while they change sides: until all processes know of it, and the old system has all changes. Then they get 503 with Retry-After, the writes stay where they are, and the change is tried again later."`
+	Drain time.Duration `setting:"mirror.drain" default:"10s" range:"1s 1m" help:"How long writes of a resource wait while they change sides: until all processes know of it, and the legacy store has all changes. Then they get 503 with Retry-After, the writes stay where they are, and the change is tried again later."`
 }
 
 // Record configures the recording of exchanges; without Dir none are recorded.
@@ -54,7 +54,7 @@ type Route struct {
 	Calls    string `setting:"calls" default:"all" choices:"all reads writes" help:"Which requests."`
 	To       string `setting:"to" choices:"portico legacy" help:"Who answers."`
 	Shadow   bool   `setting:"shadow" default:"false" help:"Whether Portico also sends GET requests to the other side, in the background. It counts differences and shows samples; the client sees nothing of it."`
-	Mirror   bool   `setting:"mirror" default:"false" help:"Whether the old system gets the writes that Portico answers afterwards, so that they can move back. It needs follow.dsn and legacy.consumer_key. When all processes have this entry, the writes change sides."`
+	Mirror   bool   `setting:"mirror" default:"false" help:"Whether the legacy store gets the writes that Portico answers afterwards, so that they can move back. It needs follow.dsn and legacy.consumer_key. When all processes have this entry, the writes change sides."`
 }
 
 // migrationConditions returns the conditions on migration settings.
@@ -75,14 +75,14 @@ func migrationConditions() []condition {
 			}
 			because := "legacy.auth is own"
 			if mirrored {
-				because = "routes mirrors writes: Portico repeats them as an Admin of the old system"
+				because = "routes mirrors writes: Portico repeats them as an Admin of the legacy store"
 			}
 			return "must be set, with legacy.consumer_secret, legacy.token and legacy.token_secret, because " + because
 		}},
 		{[]string{"follow.dsn", "routes"}, func(c *Config) string {
 			for _, r := range c.Routes {
 				if r.Mirror && c.Follow.DSN == "" {
-					return "must be set, because routes mirrors the writes of " + r.Resource + ": Portico reads from the old system's database what has become of them"
+					return "must be set, because routes mirrors the writes of " + r.Resource + ": Portico reads from the legacy store's database what has become of them"
 				}
 			}
 			return ""
@@ -116,7 +116,7 @@ func (r Route) check() error {
 		faults = append(faults, errors.New("shadow must not be true for outside: only the contract's resources can be compared"))
 	}
 	if r.Mirror && (r.Calls == "reads" || r.To != "portico") {
-		faults = append(faults, errors.New("mirror must not be true but for writes to portico: only these are repeated at the old system"))
+		faults = append(faults, errors.New("mirror must not be true but for writes to portico: only these are repeated at the legacy store"))
 	}
 	if r.Mirror && r.Resource == "outside" {
 		faults = append(faults, errors.New("mirror must not be true for outside: only writes of the contract's resources can be repeated"))

@@ -309,8 +309,8 @@ func TestImportTables(t *testing.T) {
 	_, commands := newEmptyStore(t)
 	printed := commands.MustRun(t, "import", "--from", dsn, "--dry-run", "customers") + commands.MustRun(t, "credentials", "import", "--from", dsn, "--admins")
 	for _, want := range []string{"WOULD BE CREATED", "skipped 1 customers: no email that can be stored (5)\n", "skipped 1 consumers: the key is not 32 characters long\n",
-		`consumer "Broken": the key is not 32 characters long`, `consumer "Lager 漢字": added`, "skipped 1 tokens: its administrator is not active in the old system, or disabled here\n",
-		"skipped 3 tokens: its customer is not here\n", `admin "left": added, disabled: not active in the old system`} {
+		`consumer "Broken": the key is not 32 characters long`, `consumer "Lager 漢字": added`, "skipped 1 tokens: its administrator is not active in the legacy store, or disabled here\n",
+		"skipped 3 tokens: its customer is not here\n", `admin "left": added, disabled: not active in the legacy store`} {
 		if !strings.Contains(printed, want) {
 			t.Errorf("%q is missing in\n%s", want, printed)
 		}

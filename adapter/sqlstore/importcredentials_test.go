@@ -296,7 +296,7 @@ func testImportDisablesAdmins(t *testing.T, e sqltest.Engine) {
 		return done
 	}
 	done := run(credentials.ImportOptions{Admins: true})
-	if added := (credentials.ImportNote{Kind: "admin", Name: "left", Outcome: "added, disabled: not active in the old system"}); !slices.Contains(done.Notes, added) {
+	if added := (credentials.ImportNote{Kind: "admin", Name: "left", Outcome: "added, disabled: not active in the legacy store"}); !slices.Contains(done.Notes, added) {
 		t.Errorf("%+v, want %+v", done.Notes, added)
 	}
 	erp, err := db.Admins().ID(t.Context(), "erp")
@@ -324,7 +324,7 @@ func testImportDisablesAdmins(t *testing.T, e sqltest.Engine) {
 	}
 	check("after a dry run", false)
 	done = run(credentials.ImportOptions{})
-	if want := (credentials.ImportNote{Kind: "admin", Name: "erp", Outcome: "disabled: not active in the old system"}); !slices.Contains(done.Notes, want) || done.Admins.Updated != 1 {
+	if want := (credentials.ImportNote{Kind: "admin", Name: "erp", Outcome: "disabled: not active in the legacy store"}); !slices.Contains(done.Notes, want) || done.Admins.Updated != 1 {
 		t.Errorf("%+v, want %+v", done, want)
 	}
 	check("afterwards", true)

@@ -248,9 +248,9 @@ func TestMirrorRefused(t *testing.T) {
 	}{
 		{"no legacy store", reads + "," + mirrored, without("PORTICO_LEGACY_URL"), []string{"legacy.url", "must be set, because routes sends requests of all there"}},
 		{"no old database", reads + "," + mirrored + "," + outside, without("PORTICO_FOLLOW_DSN"),
-			[]string{"must be set, because routes mirrors the writes of all: Portico reads from the old system's database what has become of them"}},
+			[]string{"must be set, because routes mirrors the writes of all: Portico reads from the legacy store's database what has become of them"}},
 		{"no consumer", reads + "," + mirrored + "," + outside, without("PORTICO_LEGACY_CONSUMER_KEY", "PORTICO_LEGACY_TOKEN"),
-			[]string{"because routes mirrors writes: Portico repeats them as an Admin of the old system"}},
+			[]string{"because routes mirrors writes: Portico repeats them as an Admin of the legacy store"}},
 		{"nothing of both", mirrored, without("PORTICO_FOLLOW_DSN", "PORTICO_LEGACY_TOKEN_SECRET"), []string{"because routes mirrors writes", "because routes mirrors the writes of all"}},
 		{"tokens", reads + "," + mirrored, complete, []string{"outside must go to legacy as long as any call or mirrored write does"}},
 		{"reads", "{resource: all, calls: reads, to: portico, mirror: true}", complete, []string{"mirror must not be true but for writes to portico"}},
@@ -258,7 +258,7 @@ func TestMirrorRefused(t *testing.T) {
 		{"to the legacy store", "{resource: all, calls: writes, to: legacy, mirror: true}", complete, []string{"mirror must not be true but for writes to portico"}},
 		{"without mirror", reads + ",{resource: stock_items, calls: writes, to: portico}," + outside, complete, []string{"portico answers the writes of stock_items without mirror: true"}},
 		{"reads that show it and more", "{resource: all, to: legacy},{resource: stock_items, calls: reads, to: portico},{resource: stock_items, calls: writes, to: portico, mirror: true},{resource: customers, calls: writes, to: portico}", complete,
-			[]string{"portico answers the writes of stock_items, and the old system the reads of products", "portico answers the writes of customers without mirror: true"}},
+			[]string{"portico answers the writes of stock_items, and the legacy store the reads of products", "portico answers the writes of customers without mirror: true"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := apptest.Launch(t, append(tt.environ, "PORTICO_SQL_DSN=sqlite:"+t.TempDir()+"/store.db"), "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--config", apptest.NewFile(t, "portico.yaml", "routes: ["+tt.routes+"]\n"))

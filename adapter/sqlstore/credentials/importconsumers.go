@@ -62,13 +62,13 @@ const (
 	NotGranted  Reason = "nobody has authorized it"
 	NoConsumer  Reason = "its consumer is not here"
 	NoAdmin     Reason = "its administrator is not here"
-	AdminLocked Reason = "its administrator is not active in the old system, or disabled here"
+	AdminLocked Reason = "its administrator is not active in the legacy store, or disabled here"
 	NoCustomer  Reason = "its customer is not here"
 	// OtherCustomer keeps out a token that would act for a different person here.
 	OtherCustomer Reason = "the customer of its id has another e-mail address here"
 	// Limited keeps out a user who would have more rights here than in the other system.
-	Limited      Reason = "may do less in the old system than here"
-	LimitedOwner Reason = "its owner may do less in the old system than here"
+	Limited      Reason = "may do less in the legacy store than here"
+	LimitedOwner Reason = "its owner may do less in the legacy store than here"
 	NoOwner      Reason = "it belongs to nobody"
 	UnknownHash  Reason = "the password has an unknown form: this administrator needs a new one"
 )
@@ -218,7 +218,7 @@ func (in *credentialImport) importAdmin(ctx context.Context, a adapter.LegacyAdm
 	case found && a.Disabled && disabled.Int64 == 0:
 		in.admins[a.ID] = id
 		tally.Updated++
-		in.addNote("admin", a.Username, "disabled: not active in the old system")
+		in.addNote("admin", a.Username, "disabled: not active in the legacy store")
 		if !in.DryRun {
 			_, err = adminTx{in.tx}.disable(ctx, id)
 		}
@@ -248,7 +248,7 @@ func (in *credentialImport) addAdmin(ctx context.Context, a adapter.Admin) error
 		hash, word = "", string(UnknownHash)
 	}
 	if a.Disabled {
-		word, inactive = "added, disabled: not active in the old system", 1
+		word, inactive = "added, disabled: not active in the legacy store", 1
 	}
 	in.result.Admins.Added++
 	in.addNote("admin", a.Username, word)

@@ -34,7 +34,7 @@ func printStartup(p *program.Program, w io.Writer, cfg *config.Config, contract,
 	fmt.Fprintf(w, "  contract    %s/api/rest\n", base)
 	fmt.Fprintf(w, "  operations  http://%s  (/metrics /healthz /readyz)\n", program.DialAddress(ops))
 	if len(cfg.Routes) > 0 {
-		fmt.Fprintf(w, "  old system  %s  (legacy.auth %s)\n", cfg.Legacy.URL, cfg.Legacy.Auth)
+		fmt.Fprintf(w, "  legacy store  %s  (legacy.auth %s)\n", cfg.Legacy.URL, cfg.Legacy.Auth)
 		fmt.Fprintf(w, "  routes      %s\n", strings.Join(program.DescribeRoutes(cfg.Routes), "; "))
 	}
 	if data == nil {

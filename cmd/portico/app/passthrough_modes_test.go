@@ -274,7 +274,7 @@ func TestSignedAgain(t *testing.T) {
 			switch {
 			case asked == nil:
 				if tt.status == 200 {
-					t.Error("the old system was not asked")
+					t.Error("the legacy store was not asked")
 				}
 			case asked.RequestURI != "/shop"+tt.path || "http://"+asked.Host != shown.URL:
 				t.Errorf("asked %s of %s", asked.RequestURI, asked.Host)
@@ -316,7 +316,7 @@ func TestAnnounceRoutes(t *testing.T) {
 	}
 	var said strings.Builder
 	printStartup(newProgram(), &said, cfg, &net.TCPAddr{Port: 1}, &net.TCPAddr{Port: 2}, nil)
-	want := "  old system  https://old.example/shop  (legacy.auth keep)\n  routes      all to legacy; orders reads to portico, shadowed\n"
+	want := "  legacy store  https://old.example/shop  (legacy.auth keep)\n  routes      all to legacy; orders reads to portico, shadowed\n"
 	if !strings.Contains(said.String(), want) {
 		t.Errorf("said\n%s, want\n%s", said.String(), want)
 	}

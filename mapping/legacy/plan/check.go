@@ -22,17 +22,17 @@ func CheckRules(rules proxy.Rules, parts []Part, followed bool) (problems []stri
 		}
 		if !writes.Mirror {
 			if followed {
-				problems = append(problems, fmt.Sprintf("portico answers the writes of %s without mirror: true, while follow.dsn takes over what the old system changes: that one would lack them. Add mirror: true, or leave follow.dsn empty once nobody uses the old system", part.Name))
+				problems = append(problems, fmt.Sprintf("portico answers the writes of %s without mirror: true, while follow.dsn takes over what the legacy store changes: that one would lack them. Add mirror: true, or leave follow.dsn empty once nobody uses the legacy store", part.Name))
 			}
 			continue
 		}
 		for _, reads := range p.readsBehind(part) {
-			problems = append(problems, fmt.Sprintf("portico answers the writes of %s, and the old system the reads of %s, which show them: let portico answer these reads first", part.Name, reads))
+			problems = append(problems, fmt.Sprintf("portico answers the writes of %s, and the legacy store the reads of %s, which show them: let portico answer these reads first", part.Name, reads))
 		}
 	}
 	outside := p.rule(proxy.Outside, false)
 	if followed && atLegacy && outside.To != proxy.Legacy {
-		problems = append(problems, "outside must go to legacy as long as any call or mirrored write does: the old system does not know tokens that portico gives at /oauth/")
+		problems = append(problems, "outside must go to legacy as long as any call or mirrored write does: the legacy store does not know tokens that portico gives at /oauth/")
 	}
 	return problems
 }

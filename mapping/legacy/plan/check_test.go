@@ -37,7 +37,7 @@ func TestCheckRules(t *testing.T) {
 		{"nothing is followed", with(product, rule("stock_items", all, portico)), false, nil},
 		{"everything has moved", nil, false, nil},
 		{"reads that show it have not moved", proxy.Rules{front, rule("stock_items", reads, portico), mirrored("stock_items")}, true,
-			[]string{"the writes of stock_items, and the old system the reads of products,", "the reads of product_categories,"}},
+			[]string{"the writes of stock_items, and the legacy store the reads of products,", "the reads of product_categories,"}},
 		{"writes without mirror", with(product, rule("stock_items", all, portico)), true, []string{"the writes of stock_items without mirror: true"}},
 		{"tokens", proxy.Rules{rule("all", reads, portico), mirrored("all")}, true, []string{"outside must go to legacy"}},
 	} {

@@ -55,7 +55,7 @@ A record that cannot be stored is named in the log with its reason, and tried ag
 other records have changed and from time to time; the others go on. If more than 5 % of the
 records of a kind and more than 10 are gone, none of them are removed, and the log says so:
 --allow-removals lets them go. Records of a resource of which the setting routes says that
-Portico answers the writes, while there is an old system at legacy.url, are neither replaced
+Portico answers the writes, while there is a legacy store at legacy.url, are neither replaced
 nor removed. Settings that the legacy store changes are named in the log: nobody takes them over.
 So are users to whom the legacy store allows less than everything: they and their tokens are not
 imported, unless an import has widened their rights (portico credentials import --widen).

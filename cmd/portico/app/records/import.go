@@ -106,7 +106,7 @@ A record whose id is here already stays unchanged. With --update the record of t
 store replaces it, and records that the legacy store has removed since are removed here, but
 only those that an import has brought. Ranges of ids in which the legacy store has changed
 nothing since they were imported are not read again. Records of a resource of which the
-setting routes says that Portico answers the writes, while there is an old system at
+setting routes says that Portico answers the writes, while there is a legacy store at
 legacy.url, are neither replaced nor removed: clients may have changed them here.
 
 Only one import into a store runs at a time: another one is refused.
