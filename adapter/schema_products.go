@@ -95,7 +95,7 @@ func productSchema(stock *Schema) *Schema {
 		{Name: "stock_manage_stock", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "manage_stock of its stock item; absent without one"},
 		{Name: "stock_use_config_manage_stock", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "use_config_manage_stock of its stock item; absent without one"},
 		{Name: "category_position", Kind: KindInteger, ReadOnly: true, OnDemand: true, Doc: "position in the category of the filter in_category; absent without one"},
-	}).Described("products with what belongs to them").FilteredBy(InWebsite, InCategory, Listed).WithDistinctNulls()
+	}).Described("products with what belongs to them").FilteredBy(InWebsite, InCategory, Listed, InStock).WithDistinctNulls()
 }
 
 func groupPriceSchema() *Schema {

@@ -108,4 +108,5 @@ type Stock struct {
 	NotifyQty   string `setting:"stock.notify_qty" form:"decimal" default:"1" help:"Quantity below which stock counts as low, for items that use the store's value."`
 	Backorders  int64  `setting:"stock.backorders" default:"0" range:"0 2" help:"For items that use the store's value: 0 allows no backorders, 1 allows quantities below zero, 2 allows them and notifies the customer."`
 	ManageStock bool   `setting:"stock.manage" default:"true" help:"Whether stock is managed, for items that use the store's value."`
+	HideSoldOut bool   `setting:"stock.hide_sold_out" default:"false" help:"Whether the lists that Customers and Guests read leave out products that are not in stock at the website. Such a product can still be read alone, and is in the lists of Admins."`
 }

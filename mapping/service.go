@@ -58,7 +58,7 @@ func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, 
 		return nil, err
 	}
 	s := &Service{dialect: d, settings: settings, lists: lists, filters: resource.NewFilterLimiter(settings.FilterSettings)}
-	s.caches = replycache.NewInvalidating(backend, lists.Invalidate, settings.ReplyCache)
+	s.caches = replycache.NewInvalidating(backend, lists.Invalidate, settings.ReplyCache, settings.Stock.HideSoldOut)
 	s.backend = resource.NewBackend(s.caches, schemas, lists, s.filters)
 	if s.shops, err = resource.NewShopCache(s.backend, settings.Prices, settings.Now); err != nil {
 		return nil, fmt.Errorf("shop configuration: %w", err)
@@ -103,7 +103,7 @@ func (s *Service) newHandlers(fields *contract.Fields, finder *handlers.ProductF
 	if h.productImages, err = handlers.NewImages(d, fields, backend, finder, settings.PublicURL, settings.ImagePixels); err != nil {
 		return nil, fmt.Errorf("product images: %w", err)
 	}
-	if h.products, err = handlers.NewProducts(d, fields, backend, finder, h.productImages.Resource, settings.Stock.ManageStock, settings.PublicURL, settings.Now); err != nil {
+	if h.products, err = handlers.NewProducts(d, fields, backend, finder, h.productImages.Resource, settings.Stock, settings.PublicURL, settings.Now); err != nil {
 		return nil, fmt.Errorf("products: %w", err)
 	}
 	if h.productWrites, err = handlers.NewProductWrites(d, fields, backend, finder, &h.stockItems.Rules, settings.Products, settings.Prices, settings.Now); err != nil {

@@ -22,6 +22,7 @@ func testProducts(t *testing.T, h Harness, a adapter.Adapter, s *suite) {
 	}{
 		{"websites", []adapter.Resource{adapter.Websites}, productLists.testWebsites},
 		{"product listing", []adapter.Resource{adapter.Stores}, productLists.testListing},
+		{"products in stock", []adapter.Resource{adapter.Stores, adapter.StockItems}, productLists.testInStock},
 		{"categories", []adapter.Resource{adapter.Categories}, productLists.testCategories},
 		{"prices on demand", nil, productLists.testPrices},
 		{"stock on demand", []adapter.Resource{adapter.StockItems}, productLists.testStock},
@@ -143,6 +144,63 @@ func (s productLists) testListing(t *testing.T, a adapter.Adapter) {
 	}
 }
 
+// testInStock compares the listed products that are in stock at each store view with the stock
+// status that they show there and with their stock items.
+func (s productLists) testInStock(t *testing.T, a adapter.Adapter) {
+	items := map[int64]adapter.Record{}
+	for _, item := range records(t, a, adapter.StockItems) {
+		items[item.Get("product_id").Int()] = item
+	}
+	for _, view := range records(t, a, adapter.Stores) {
+		id := view.Get("store_id").Int()
+		listed := s.listWithin(t, Bounds{StoreID: id, WebsiteScope: true, Filters: []adapter.Filter{{Name: adapter.Listed}}})
+		for _, managed := range []bool{true, false} {
+			want := slices.DeleteFunc(slices.Clone(listed), func(r adapter.Record) bool {
+				return !isInStock(r.Get("stock_status"), items[int64(s.key(r))], managed)
+			})
+			inStock := Bounds{StoreID: id, WebsiteScope: true, Filters: []adapter.Filter{{Name: adapter.InStock, Value: flag(managed)}}}
+			if got := s.listWithin(t, inStock); !slices.EqualFunc(got, want, sameRecord) {
+				t.Errorf("store %d, managed %t: in stock are %v, want %v", id, managed, s.keys(got), s.keys(want))
+			}
+			bounded := &suite{schema: s.schema, store: RestrictedStore{s.store, inStock}, sampled: s.sampled}
+			for _, q := range []adapter.Query{
+				{Limit: 2}, {Offset: 1, Limit: 2}, {OrderBy: s.schema.Key, Desc: true, Limit: 3}, {OrderBy: "name", Limit: 3}, {OrderBy: "price", Desc: true, Offset: 1, Limit: 3},
+			} {
+				bounded.compare(t, want, &q)
+			}
+			both := Bounds{StoreID: id, WebsiteScope: true, Filters: append([]adapter.Filter{{Name: adapter.Listed}}, inStock.Filters...)}
+			if got := s.listWithin(t, both); !slices.EqualFunc(got, want, sameRecord) {
+				t.Errorf("store %d, managed %t: listed and in stock are %v, want %v", id, managed, s.keys(got), s.keys(want))
+			}
+		}
+	}
+	if none := s.listWithin(t, Bounds{Filters: []adapter.Filter{{Name: adapter.InStock, Value: 1}}}); len(none) > 0 {
+		t.Errorf("in stock at the default scope: %v", s.keys(none))
+	}
+}
+
+// isInStock reports whether a product with a stock status and a stock item is in stock.
+func isInStock(status adapter.Value, item adapter.Record, managedByDefault bool) bool {
+	switch {
+	case !status.Empty():
+		return status.Int() == 1
+	case item.Schema == nil:
+		return false
+	case item.Get("is_in_stock").Int() == 1:
+		return true
+	case item.Get("use_config_manage_stock").Int() != 0:
+		return !managedByDefault
+	}
+	return item.Get("manage_stock").Int() == 0
+}
+
+func flag(is bool) int64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
 func (s productLists) testCategories(t *testing.T, a adapter.Adapter) {
 	listed := 0
 	for _, record := range records(t, a, adapter.Categories) {
@@ -214,7 +272,7 @@ func (b RestrictedStore) Create(ctx context.Context, p *adapter.CreateParams) (a
 // restrictions ignore values of store views. It fails with kind Unsupported if a change
 // could hide the product.
 func (b RestrictedStore) Update(ctx context.Context, p *adapter.UpdateParams) error {
-	if slices.ContainsFunc(b.Filters, func(f adapter.Filter) bool { return f.Name == adapter.Listed }) {
+	if slices.ContainsFunc(b.Filters, func(f adapter.Filter) bool { return f.Name == adapter.Listed || f.Name == adapter.InStock }) {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: "update products within bounds"}
 	}
 	bounded := *p

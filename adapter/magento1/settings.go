@@ -34,6 +34,21 @@ type Setting struct {
 	Fields *FieldList
 }
 
+// Rank returns the place of the setting among all, counted from 0, in the order in which a wrong
+// value hurts clients (configurations 2). Settings that hurt little share the last place.
+func (s *Setting) Rank() int {
+	ranked := []string{
+		pathTimezone, pathShowSoldOut, pathPriceWithTax, "api2_acl_", "admin_user", "customer/create_account/confirm", pathTaxPostcode, "web/secure/", "web/unsecure/",
+		pathPriceScope, "general/country/", "tax/calculation/based_on", "shipping/origin/", "general/locale/code", pathAccountShare, "customer/address/", "web/url/",
+		"tax/", "currency/", "cataloginventory/", "customer/",
+	}
+	at := slices.IndexFunc(ranked, func(path string) bool { return strings.Contains(s.From, path) })
+	if at < 0 {
+		return len(ranked)
+	}
+	return at
+}
+
 // An Attribute is an attribute that the legacy store has in addition to the contract's attributes.
 type Attribute struct {
 	adapter.AddedAttribute
@@ -105,6 +120,7 @@ func (d settingsReader) configured(ctx context.Context, tx *sql.Tx) (all []Setti
 	add("stock.notify_qty", pathNotifyQty, same)
 	add("stock.backorders", pathBackorders, same)
 	add("stock.manage", pathManageStock, func(s string) string { return fmt.Sprint(s == "1") })
+	add("stock.hide_sold_out", pathShowSoldOut, func(s string) string { return fmt.Sprint(s != "1") })
 	return all, err
 }
 
@@ -147,7 +163,6 @@ func (d settingsReader) differences(ctx context.Context, tx *sql.Tx) (all []Sett
 	for _, w := range []struct{ path, expected, warning string }{
 		{pathPriceScope, "0", "prices differ between websites, and Portico's do not: websites sell at the prices of the default scope"},
 		{pathPriceWithTax, "0", "prices include tax in the legacy store: Portico adds tax to them"},
-		{pathShowSoldOut, "1", "the legacy store leaves sold-out products out of public lists: Portico lists them"},
 		{pathAccountShare, "1", "customers of the legacy store have one account for all websites: in Portico an account belongs to one website"},
 		{pathRewrites, "0", "addresses of products have no /index.php in the legacy store: in Portico they have one"},
 	} {

@@ -56,7 +56,7 @@ func TestSettings(t *testing.T) {
 	values, warnings, attributes := settingsOf(t, d)
 	for name, want := range map[string]string{
 		"public_url": "http://shop.example", "store.timezone": "UTC", "store.currency": "USD", "store.tax_country": "US", "store.tax_region": "CA",
-		"stock.min_qty": "1", "stock.notify_qty": "3", "stock.backorders": "0", "stock.manage": "true",
+		"stock.min_qty": "1", "stock.notify_qty": "3", "stock.backorders": "0", "stock.manage": "true", "stock.hide_sold_out": "false",
 		"store.attribute_sets": "4,9", "store.themes": "default/modern", "store.tax_classes": "0,2,4,5",
 		"attributes": "{resource: products, name: size, kind: integer, scope: global, roles: [admin, customer, guest]}\n" +
 			"{resource: products, name: material, kind: text, scope: store, roles: [admin, customer, guest]}\n" +
@@ -112,7 +112,7 @@ func TestSettings(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"prices differ between websites", "prices include tax", "leaves sold-out products out", "one account for all websites", "no /index.php", "stores 2 have others",
+		"prices differ between websites", "prices include tax", "websites 2 have others", "one account for all websites", "no /index.php", "stores 2 have others",
 		`"MixedCase"`, `"carts"`, `the role "Warehouse"`, "the administrator has no REST role",
 	} {
 		if !slices.ContainsFunc(warnings, func(s string) bool { return strings.Contains(s, want) }) {

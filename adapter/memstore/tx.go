@@ -310,3 +310,6 @@ func (s *state) completePrices(product adapter.Record, list string) {
 
 // Saved does nothing, as nothing is derived from products.
 func (x tx) Saved(context.Context, ...adapter.Key) error { return nil }
+
+// Restocked does nothing.
+func (x tx) Restocked(context.Context, ...adapter.Key) error { return nil }

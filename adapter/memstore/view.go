@@ -64,6 +64,8 @@ func (v *view) meets(s *state, product *row, f adapter.Filter) bool {
 	switch f.Name {
 	case adapter.Listed:
 		return s.isListed(product, v.level)
+	case adapter.InStock:
+		return s.isListed(product, v.level) && s.isInStock(product, v.level, f.Value != 0)
 	case adapter.InCategory:
 		return !s.categoryPosition(product.record.Key(), f.Value).Empty()
 	default: // in a website
@@ -84,6 +86,25 @@ func (s *state) isListed(product *row, view int64) bool {
 	}
 	visibility := product.record.Get("visibility")
 	return product.record.Get("status").Int() == enabled && !visibility.Empty() && visibility.Int() != invisible
+}
+
+// isInStock reports whether a product is in stock at a store view. managed: stock is managed by
+// default.
+func (s *state) isInStock(product *row, view int64, managed bool) bool {
+	status := product.record.Get("stock_status")
+	if own, ok := product.views[view]; ok && own.Get("stock_status").Kind() != adapter.Absent {
+		status = own.Get("stock_status")
+	}
+	if !status.Empty() {
+		return status.Int() == 1
+	}
+	for item := range s.parts(adapter.StockItems, product.record.Key()) {
+		if item.record.Get("use_config_manage_stock").Int() == 0 {
+			managed = item.record.Get("manage_stock").Int() != 0
+		}
+		return !managed || item.record.Get("is_in_stock").Int() == 1
+	}
+	return false
 }
 
 // categoryPosition returns the position of a product in a category, absent if it is not

@@ -100,6 +100,9 @@ type Products interface {
 	// Saved updates the data that the database derives from some products, or from all
 	// products if none is given.
 	Saved(ctx context.Context, products ...adapter.Key) error
+	// Restocked is Saved for products of which only the stock item, or the stock status at store
+	// views, has changed. Without products it does nothing.
+	Restocked(ctx context.Context, products ...adapter.Key) error
 }
 
 // A StoreView is a store view and its website, by their ids.

@@ -123,12 +123,15 @@ func changeItem(ctx context.Context, tx Tx, op string, current, change adapter.R
 	if err != nil || !changesSale(current, next) {
 		return next, err
 	}
-	// Only imports change type_id, so that the product need not be locked.
-	product, err := tx.Get(ctx, adapter.Products, adapter.Key(current.Get("product_id").Int()))
+	// A save of the product, which may make it listed, must not miss the new stock.
+	product, err := tx.Lock(ctx, adapter.Products, adapter.Key(current.Get("product_id").Int()))
 	if err != nil {
 		return next, err
 	}
-	return next, dropStockStatusAt(ctx, tx, product, 0)
+	if err := dropStockStatusAt(ctx, tx, product, 0); err != nil {
+		return next, err
+	}
+	return next, tx.Restocked(ctx, product.Key())
 }
 
 // stockID is the id of the only stock.
@@ -235,7 +238,10 @@ func dropStockStatusAt(ctx context.Context, tx Tx, product adapter.Record, level
 // changesSale reports whether a change of a stock item may change whether its product can be
 // bought.
 func changesSale(before, after adapter.Record) bool {
-	return slices.ContainsFunc([]string{"is_in_stock", "manage_stock", "use_config_manage_stock"}, func(name string) bool {
-		return !Same(after.Get(name), before.Get(name))
-	})
+	return slices.ContainsFunc(StockFlags(), func(name string) bool { return !Same(after.Get(name), before.Get(name)) })
+}
+
+// StockFlags names the attributes of a stock item that decide whether its product is in stock.
+func StockFlags() []string {
+	return []string{"is_in_stock", "manage_stock", "use_config_manage_stock"}
 }

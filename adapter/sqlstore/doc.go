@@ -82,6 +82,10 @@
 //	JOIN store ON store.website_id = product_website.website_id
 //	WHERE product.status = 1 AND product.visibility <> 1
 //
+// With stock.hide_sold_out it needs a third column, stock_state: 1 for a product that is in stock at
+// the store view, 0 for one that is sold out, and 2 for one that is in stock only where stock is not
+// managed by default.
+//
 // An attribute can be changed if the engine can update its column: a plain column of a view over
 // one table, such as qty above, or a column that an INSTEAD OF trigger handles (PostgreSQL,
 // SQLite). Changing any other attribute fails with kind Unsupported; on SQLite the trigger decides.

@@ -2,8 +2,10 @@ package sqlstore
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -88,6 +90,74 @@ func testRebuildListing(t *testing.T, e sqltest.Engine) {
 	}
 }
 
+// TestStockState changes what decides whether a listed product is in stock. The rebuilt listing,
+// the listing of one product that is saved or restocked, and that of a migration agree.
+func TestStockState(t *testing.T) {
+	sqltest.EachSQL(t, func(t *testing.T, e sqltest.Engine) {
+		dsn := NewDemo(t, e)
+		db := OpenWith(t, Options{DSN: dsn, Migrate: true})
+		dropIndex := "DROP INDEX product_listing_stock_state"
+		if e.Name == "mariadb" {
+			dropIndex += " ON product_listing"
+		}
+		const item = "UPDATE stock_item SET is_in_stock = %d, use_config_manage_stock = %d, manage_stock = %d WHERE product_id = 1"
+		status := func(view int, value string) string {
+			return fmt.Sprintf("INSERT INTO product_value (product_id, store_id, attribute, value) VALUES (1, %d, 'stock_status', %s)", view, value)
+		}
+		for _, c := range []struct {
+			name    string
+			change  string
+			managed [2]bool // in stock at the store views 1 and 2 if stock is managed by default
+			not     [2]bool // if it is not
+		}{
+			{"in stock", fmt.Sprintf(item, 1, 1, 0), [2]bool{true, true}, [2]bool{true, true}},
+			{"sold out", fmt.Sprintf(item, 0, 1, 1), [2]bool{}, [2]bool{true, true}},
+			{"sold out, managed itself", fmt.Sprintf(item, 0, 0, 1), [2]bool{}, [2]bool{}},
+			{"sold out, not managed itself", fmt.Sprintf(item, 0, 0, 0), [2]bool{true, true}, [2]bool{true, true}},
+			{"stored as sold out at a view", fmt.Sprintf(item, 1, 1, 0) + ";" + status(1, "'0'"), [2]bool{false, true}, [2]bool{false, true}},
+			{"stored as in stock at a view", fmt.Sprintf(item, 0, 0, 1) + ";" + status(2, "'1'"), [2]bool{false, true}, [2]bool{false, true}},
+			{"stored as neither", fmt.Sprintf(item, 1, 1, 0) + ";" + status(1, "NULL"), [2]bool{true, true}, [2]bool{true, true}},
+			{"no stock item", "DELETE FROM stock_item WHERE product_id = 1", [2]bool{}, [2]bool{}},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				execute(t, db, "DELETE FROM product_value WHERE product_id = 1 AND attribute = 'stock_status'")
+				execute(t, db, strings.Split(c.change, ";")...)
+				for name, derive := range map[string]func() error{
+					"rebuilt": func() error { return db.RebuildListing(t.Context()) },
+					"saved": func() error {
+						return ruled{DB: db.records}.Write(t.Context(), "relist", func(tx rules.Tx) error { return tx.Saved(t.Context(), 1) })
+					},
+					"restocked": func() error {
+						return ruled{DB: db.records}.Write(t.Context(), "restock", func(tx rules.Tx) error { return tx.Restocked(t.Context(), 1, 2) })
+					},
+					"migrated": func() error {
+						execute(t, db, dropIndex, "ALTER TABLE product_listing DROP COLUMN stock_state", "DELETE FROM goose_db_version WHERE version_id = 24")
+						migrateAgain(t, db)
+						return nil
+					},
+				} {
+					execute(t, db, "UPDATE product_listing SET stock_state = 7")
+					if err := derive(); err != nil {
+						t.Fatal(err)
+					}
+					for _, managed := range []int64{1, 0} {
+						want := c.managed
+						if managed == 0 {
+							want = c.not
+						}
+						for view := int64(1); view <= 2; view++ {
+							p := adapter.GetParams{Key: 1, StoreID: view, Filters: []adapter.Filter{{Name: adapter.InStock, Value: managed}}}
+							if _, err := storeOf(t, db, adapter.Products).Get(t.Context(), &p); (err == nil) != want[view-1] {
+								t.Errorf("%s, store view %d, managed %d: %v, want in stock %t", name, view, managed, err, want[view-1])
+							}
+						}
+					}
+				}
+			})
+		}
+	})
+}
+
 // TestMigrateListing removes product_listing from a database with products: a migration
 // creates it again, or a view of that name replaces it.
 func TestMigrateListing(t *testing.T) {
@@ -108,7 +178,7 @@ func TestMigrateListing(t *testing.T) {
 			return all
 		}
 		want := listed(db)
-		execute(t, db, "DROP TABLE product_listing", "DELETE FROM goose_db_version WHERE version_id = 3")
+		execute(t, db, "DROP TABLE product_listing", "DELETE FROM goose_db_version WHERE version_id IN (3, 24)")
 		migrateAgain(t, db)
 		db = reopen(true)
 		if got := listed(db); !reflect.DeepEqual(got, want) || len(want[0]) == 0 {

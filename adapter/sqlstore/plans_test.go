@@ -22,7 +22,7 @@ func TestPlans(t *testing.T) {
 	is := func(attribute string, op adapter.Op, operands ...string) adapter.Query {
 		return adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: attribute, Op: op, Operands: operands}}}}, Limit: 10}
 	}
-	listed := []adapter.Filter{{Name: adapter.Listed}}
+	listed, inStock := []adapter.Filter{{Name: adapter.Listed}}, []adapter.Filter{{Name: adapter.InStock, Value: 1}}
 	by := func(attribute string, desc bool, after *adapter.Cursor) adapter.Query {
 		return adapter.Query{OrderBy: attribute, Desc: desc, After: after, Limit: 10}
 	}
@@ -46,6 +46,11 @@ func TestPlans(t *testing.T) {
 		{"page behind a mark, listed", adapter.Products, adapter.ListParams{Query: by("", false, &adapter.Cursor{Key: 5}), StoreID: 1, WebsiteScope: true, Filters: listed}, []string{"product_listing"}, false},
 		{"page by offset, listed", adapter.Products, adapter.ListParams{Query: adapter.Query{Offset: 4, Limit: 3}, StoreID: 1, WebsiteScope: true, Filters: listed}, []string{"product_listing"}, false},
 		{"count, listed", adapter.Products, adapter.ListParams{StoreID: 1, WebsiteScope: true, Filters: listed, Count: true}, nil, false},
+		{"first page, in stock", adapter.Products, adapter.ListParams{Query: adapter.Query{Limit: 10}, StoreID: 1, WebsiteScope: true, Filters: inStock, With: prices}, []string{"product_listing"}, false},
+		{"page by offset, in stock", adapter.Products, adapter.ListParams{Query: adapter.Query{Offset: 4, Limit: 3}, StoreID: 1, WebsiteScope: true, Filters: inStock}, []string{"product_listing"}, false},
+		{"count, in stock", adapter.Products, adapter.ListParams{StoreID: 1, WebsiteScope: true, Filters: inStock, Count: true}, nil, false},
+		{"by name, in stock", adapter.Products, adapter.ListParams{Query: by("name", false, nil), StoreID: 1, WebsiteScope: true, Filters: inStock}, []string{"product"}, false},
+		{"first page, in stock where stock is not managed", adapter.Products, adapter.ListParams{Query: adapter.Query{Limit: 10}, StoreID: 1, WebsiteScope: true, Filters: []adapter.Filter{{Name: adapter.InStock}}}, []string{"product_listing"}, false},
 		{"by name, listed", adapter.Products, adapter.ListParams{Query: by("name", false, nil), StoreID: 1, WebsiteScope: true, Filters: listed}, []string{"product"}, false},
 		{"by name behind a mark, listed", adapter.Products, adapter.ListParams{Query: by("name", false, &adapter.Cursor{Value: adapter.TextValue("L"), Key: 5}), StoreID: 1, WebsiteScope: true, Filters: listed}, nil, false},
 		{"category", adapter.Products, adapter.ListParams{Query: adapter.Query{Limit: 10}, StoreID: 1, WebsiteScope: true, Filters: append(listed, adapter.Filter{Name: adapter.InCategory, Value: 3})}, nil, true},

@@ -82,6 +82,10 @@ func (s products) newProductList(p *adapter.ListParams) (productList, error) {
 		switch f.Name {
 		case adapter.Listed:
 			l.listed = true
+		case adapter.InStock:
+			if l.listed, l.stockState = true, inStockIfManaged; f.Value == 0 {
+				l.stockState = inStockIfUnmanaged
+			}
 		case adapter.InWebsite:
 			l.inWebsite, l.website = true, f.Value
 		case adapter.InCategory:

@@ -147,7 +147,7 @@ const widestRange = 127
 // range takes a third of the time of a list of ids, for which SQLite makes a table in each branch. It
 // returns nil if a list is better.
 func listedRange(ids []any, p *adapter.ListParams) []any {
-	if len(ids) < 3 || !slices.ContainsFunc(p.Filters, func(f adapter.Filter) bool { return f.Name == adapter.Listed }) {
+	if len(ids) < 3 || !slices.ContainsFunc(p.Filters, func(f adapter.Filter) bool { return f.Name == adapter.Listed || f.Name == adapter.InStock }) {
 		return nil
 	}
 	first, last := ids[0].(int64), ids[0].(int64)

@@ -21,6 +21,7 @@ type selectKey struct {
 	website, anyWebsite bool
 	// Used for the statement that reads a page of the product listing, ordered by id.
 	desc, after, offset bool
+	stockState          string
 }
 
 // newSelectKey returns a key with the fields that every statement uses.
@@ -66,6 +67,7 @@ func (s products) pageStatement(p *productList, wanted recordParts) (text string
 	q := &p.Query
 	shape := newSelectKey(wanted, p.Only)
 	shape.desc, shape.after, shape.offset = q.Desc && q.OrderBy != "", q.After != nil, q.Offset > 0
+	shape.stockState = p.stockState
 	plain := len(q.Where) == 0 && q.Limit > 0
 	if cached, ok := s.db.ReadStatements.LookupBuilt(shape); ok && plain {
 		if wanted.image {
@@ -119,6 +121,9 @@ func (s products) listingSelect(p *productList) (*sqlbuilder.SelectBuilder, erro
 		return nil, err
 	}
 	ids.From("product_listing").Where(ids.Equal("product_listing.store_id", p.StoreID)).Where(selected.Where...)
+	if p.stockState != "" {
+		ids.Where(p.stockState)
+	}
 	if selected.After != "" { // for keys, which are never null, always exact and without a tail
 		ids.Where(selected.After)
 	}

@@ -148,7 +148,21 @@ func (t *Tx) Saved(ctx context.Context, products ...adapter.Key) error {
 			return err
 		}
 		text := listingRowsOfSQL + " AND " + engine.InList("product.entity_id", arguments) + " AND " + engine.InList("product_website.product_id", arguments)
-		if err := t.Exec(ctx, "INSERT INTO product_listing (store_id, product_id) "+text, slices.Concat(arguments, arguments)...); err != nil {
+		if err := t.Exec(ctx, insertListingSQL+text, slices.Concat(arguments, arguments)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Restocked updates the stock in the listing rows of some products.
+func (t *Tx) Restocked(ctx context.Context, products ...adapter.Key) error {
+	if !t.records.hasListingTable {
+		return nil
+	}
+	for chunk := range slices.Chunk(products, engine.IDsPerStatement) {
+		arguments := engine.KeyArguments(chunk)
+		if err := t.Exec(ctx, restockListingSQL+" WHERE "+engine.InList("product_id", arguments), arguments...); err != nil {
 			return err
 		}
 	}

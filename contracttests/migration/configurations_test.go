@@ -79,7 +79,7 @@ func openConfigurations() []string {
 		"form-zip-optional", "locale-en-gb", "roles-all-by-name", "roles-attributes",
 		"roles-every-box-ticked", "roles-guest-customer-narrow", "roles-two-administrators",
 		"scope-website-euro", "scope-website-no-rows", "scope-website-prices", "single-store",
-		"stock-hide-sold-out", "tax-algorithm-unit-display-incl", "tax-default-customer-class",
+		"tax-algorithm-unit-display-incl", "tax-default-customer-class",
 		"tax-excl-based-origin", "tax-excl-billing", "tax-incl-ch77", "tax-incl-de-19",
 		"tax-incl-default-group-exempt", "tax-incl-eu", "tax-incl-eu-billing",
 		"tax-incl-eu-cross-border", "tax-incl-no-origin-rate", "tax-incl-only", "tax-us-defaults-star",

@@ -25,13 +25,15 @@ type Products struct {
 	buyers      *buyers
 	categories  resource.Source
 	manageStock bool
-	publicURL   string
+	// listed are the filters of the products that Customers and Guests may list.
+	listed    []adapter.Filter
+	publicURL string
 }
 
-// NewProducts returns the handler that reads products. manageStock is the shop's setting, and
-// publicURL the base URL of the shop in replies, if it does not follow from requests.
-func NewProducts(d *contract.Dialect, fields *contract.Fields, backend *resource.Backend, finder *ProductFinder, images resource.Resource, manageStock bool, publicURL string, now func() time.Time) (*Products, error) {
-	p := &Products{types: map[string]contract.ProductType{}, images: images, finder: finder, manageStock: manageStock, publicURL: publicURL}
+// NewProducts returns the handler that reads products. stock has the shop's settings, and
+// publicURL is the base URL of the shop in replies, if it does not follow from requests.
+func NewProducts(d *contract.Dialect, fields *contract.Fields, backend *resource.Backend, finder *ProductFinder, images resource.Resource, stock StockSettings, publicURL string, now func() time.Time) (*Products, error) {
+	p := &Products{types: map[string]contract.ProductType{}, images: images, finder: finder, manageStock: stock.ManageStock, listed: listedFilters(stock), publicURL: publicURL}
 	for _, t := range contract.ProductTypes() {
 		p.types[t.Code] = t
 	}
@@ -59,6 +61,19 @@ func NewProducts(d *contract.Dialect, fields *contract.Fields, backend *resource
 	}
 	p.categories, err = backend.Source(adapter.Categories)
 	return p, err
+}
+
+// listedFilters returns the filters of the products that Customers and Guests may list: all that
+// are listed, or those of them that are in stock (configurations 5).
+func listedFilters(stock StockSettings) []adapter.Filter {
+	switch {
+	case !stock.HideSoldOut:
+		return []adapter.Filter{{Name: adapter.Listed}}
+	case stock.ManageStock:
+		return []adapter.Filter{{Name: adapter.InStock, Value: 1}}
+	default:
+		return []adapter.Filter{{Name: adapter.InStock}}
+	}
 }
 
 // typeOf returns the type of a product. Types that the contract does not know are like simple

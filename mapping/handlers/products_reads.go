@@ -74,7 +74,7 @@ func (p *Products) ListProducts(ctx context.Context, c *resource.Call) (*resourc
 	reply := p.newProductReply(c, r, fields, replyShape{inList: true, countsStock: countsStock})
 	reply.view = view
 	byFinalPrice := p.ordersByFinalPrice(c, view, wanted)
-	bounds := productBounds(c, wanted, view, category, byFinalPrice)
+	bounds := p.bounds(c, wanted, view, category, byFinalPrice)
 	bounds.With, bounds.Only = reply.needed.OnDemand, reply.needed.StoredOrNone()
 	readRows := p.productRows
 	if byFinalPrice {
@@ -101,12 +101,12 @@ func (p *Products) ListProducts(ctx context.Context, c *resource.Call) (*resourc
 	return reply.ListReplyWith(c, records, fields), nil
 }
 
-// productBounds returns the bounds of the products that the caller may list, and adds the
+// bounds returns the bounds of the products that the caller may list, and adds the
 // conditions that go with them to wanted. No caller sees values that only a store view has.
 // Customers and Guests see values of the default scope, except values that are set per
 // website. An Admin sees all products; but in a category at a store view, and when sorted by
 // final price, only products that are enabled and sold by its website.
-func productBounds(c *resource.Call, wanted *input.List, view resource.StoreView, category int64, byFinalPrice bool) adapter.ListParams {
+func (p *Products) bounds(c *resource.Call, wanted *input.List, view resource.StoreView, category int64, byFinalPrice bool) adapter.ListParams {
 	// The original joins the values of a store view to the values of the default scope.
 	bounds := adapter.ListParams{StoreID: view.Id, OverridesOnly: true}
 	if category != 0 {
@@ -115,7 +115,7 @@ func productBounds(c *resource.Call, wanted *input.List, view resource.StoreView
 	switch {
 	case c.Principal.Role != contract.Admin:
 		bounds.WebsiteScope = true
-		bounds.Filters = append(bounds.Filters, adapter.Filter{Name: adapter.Listed})
+		bounds.Filters = append(bounds.Filters, p.listed...)
 	case view.Id != 0 && (category != 0 || byFinalPrice):
 		bounds.Filters = append(bounds.Filters, adapter.Filter{Name: adapter.InWebsite, Value: view.WebsiteID})
 		wanted.Query.Where = append(wanted.Query.Where, resource.IntegerEquals("status", enabled))

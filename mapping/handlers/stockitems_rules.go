@@ -19,6 +19,8 @@ type StockSettings struct {
 	NotifyQty   float64
 	Backorders  int64
 	ManageStock bool
+	// HideSoldOut: public lists leave out products that are not in stock (configurations 5).
+	HideSoldOut bool
 }
 
 // stockRules validates the fields of a stock item and computes the side effects of a save

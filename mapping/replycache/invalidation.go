@@ -12,12 +12,14 @@ type Invalidating struct {
 	adapter.Adapter
 	invalidateLists func([]adapter.Resource) // all lists, if there are no resources
 	replyCache      Cache                    // nil: replies are not cached
+	hideSoldOut     bool                     // lists of products depend on stock
 }
 
 // NewInvalidating returns an adapter whose writes invalidate the lists of some resources,
 // or all lists if there are none, and, unless replies is nil, the replies to Guests.
-func NewInvalidating(a adapter.Adapter, lists func([]adapter.Resource), replies Cache) *Invalidating {
-	return &Invalidating{a, lists, replies}
+// hideSoldOut: public lists leave out sold-out products (configurations 5).
+func NewInvalidating(a adapter.Adapter, lists func([]adapter.Resource), replies Cache, hideSoldOut bool) *Invalidating {
+	return &Invalidating{a, lists, replies, hideSoldOut}
 }
 
 // Store returns the adapter's store of r, wrapped so that its writes invalidate caches.
@@ -26,7 +28,7 @@ func (a *Invalidating) Store(r adapter.Resource) (adapter.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	wrapped := &invalidatingStore{store, a.invalidateLists, affectedLists()[r], nil, guestTags{}}
+	wrapped := &invalidatingStore{store, a.invalidateLists, affectedLists()[r], nil, guestTags{}, a.hideSoldOut && r == adapter.StockItems}
 	if tags, ok := GuestReplyTags()[r]; ok {
 		wrapped.replyCache, wrapped.tags = a.replyCache, tags
 	}
@@ -73,6 +75,9 @@ func (a *Invalidating) InvalidateChanged(ctx context.Context, changed map[adapte
 		if !ok {
 			continue
 		}
+		if r == adapter.StockItems && a.hideSoldOut { // whether a product sells out is not known
+			lists, tags = append(lists, adapter.Products), append(tags, CatalogTag)
+		}
 		if tags = append(tags, shown.tag); len(keys) == 0 {
 			tags = append(tags, allTag)
 		}
@@ -96,7 +101,8 @@ func (a *Invalidating) InvalidateChanged(ctx context.Context, changed map[adapte
 type guestTags struct{ product, tag string }
 
 // GuestReplyTags lists the resources whose writes a Guest may see. Product lists do not
-// show stock, so a write of a stock item invalidates only the replies that do.
+// show stock, so a write of a stock item invalidates only the replies that do, and the lists
+// too if these leave out sold-out products and the item begins or ceases to be in stock.
 func GuestReplyTags() map[adapter.Resource]guestTags {
 	return map[adapter.Resource]guestTags{
 		adapter.Products:          {"entity_id", CatalogTag},
@@ -116,19 +122,18 @@ type invalidatingStore struct {
 	affected        []adapter.Resource
 	replyCache      Cache // nil if no cached reply shows the records
 	tags            guestTags
+	// decidesLists: whether a product is in public lists depends on the records, which are stock
+	// items.
+	decidesLists bool
 }
 
 func (s *invalidatingStore) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
-	defer s.invalidateLists(s.affected)
-	if s.replyCache == nil {
-		return s.Store.Create(ctx, p)
-	}
 	invalidation := s.newInvalidation()
 	defer invalidation.end()
 	observed := *p
-	observed.Locked = append(slices.Clip(p.Locked), invalidation.observer(ctx))
+	observed.Locked = invalidation.observe(ctx, p.Locked)
 	key, err := s.Store.Create(ctx, &observed)
-	if err == nil && p.Record.Get(s.tags.product).Kind() != adapter.Integer {
+	if err == nil && s.replyCache != nil && p.Record.Get(s.tags.product).Kind() != adapter.Integer {
 		// The key is known only now. Any reply cached until now can only say that the
 		// product does not exist.
 		invalidation.begin(ctx, ProductTag(int64(key)))
@@ -137,68 +142,75 @@ func (s *invalidatingStore) Create(ctx context.Context, p *adapter.CreateParams)
 }
 
 func (s *invalidatingStore) Update(ctx context.Context, p *adapter.UpdateParams) error {
-	defer s.invalidateLists(s.affected)
-	if s.replyCache == nil {
-		return s.Store.Update(ctx, p)
-	}
 	invalidation := s.newInvalidation()
 	defer invalidation.end()
 	observed := *p
-	observed.Locked = append(slices.Clip(p.Locked), invalidation.observer(ctx))
+	observed.Locked = invalidation.observe(ctx, p.Locked)
 	return s.Store.Update(ctx, &observed)
 }
 
 func (s *invalidatingStore) UpdateBatch(ctx context.Context, batch []adapter.UpdateParams) ([]error, error) {
-	defer s.invalidateLists(s.affected)
-	if s.replyCache == nil {
-		return adapter.UpdateBatch(ctx, s.Store, batch)
-	}
 	invalidation := s.newInvalidation()
 	defer invalidation.end()
 	observed := slices.Clone(batch)
 	for i := range observed {
-		observed[i].Locked = append(slices.Clip(batch[i].Locked), invalidation.observer(ctx))
+		observed[i].Locked = invalidation.observe(ctx, batch[i].Locked)
 	}
 	return adapter.UpdateBatch(ctx, s.Store, observed)
 }
 
 func (s *invalidatingStore) Delete(ctx context.Context, p *adapter.DeleteParams) error {
-	defer s.invalidateLists(s.affected)
-	if s.replyCache == nil {
-		return s.Store.Delete(ctx, p)
-	}
 	invalidation := s.newInvalidation()
 	defer invalidation.end()
 	observed := *p
-	observed.Locked = append(slices.Clip(p.Locked), invalidation.observer(ctx))
+	observed.Locked = invalidation.observe(ctx, p.Locked)
 	return s.Store.Delete(ctx, &observed)
 }
 
-// A replyInvalidation is the invalidation of cached replies by one write.
+// A replyInvalidation is the invalidation of cached lists and replies by one write.
 type replyInvalidation struct {
 	*invalidatingStore
-	begun map[string]bool // by tag
+	lists []adapter.Resource // whose lists the write may change
+	begun map[string]bool    // by tag
 	done  []func()
 }
 
 func (s *invalidatingStore) newInvalidation() *replyInvalidation {
-	return &replyInvalidation{invalidatingStore: s, begun: map[string]bool{}}
+	return &replyInvalidation{invalidatingStore: s, lists: s.affected, begun: map[string]bool{}}
 }
 
-// observer returns the observer of the write, which begins to invalidate the replies that show
-// the record. The write calls it inside its transaction, which may run more than once.
-func (c *replyInvalidation) observer(ctx context.Context) adapter.Observer {
-	return func(record, created adapter.Record) error {
+// observe returns the observers of the write with one that begins to invalidate the replies that
+// show the record. The write calls it inside its transaction, which may run more than once.
+func (c *replyInvalidation) observe(ctx context.Context, others []adapter.Observer) []adapter.Observer {
+	if c.replyCache == nil && !c.decidesLists {
+		return others
+	}
+	return append(slices.Clip(others), func(current, change adapter.Record) error {
+		record := current
 		if record.Schema == nil {
-			record = created
+			record = change
 		}
 		tags := []string{c.tags.tag}
 		if product := record.Get(c.tags.product); product.Kind() == adapter.Integer {
 			tags = append(tags, ProductTag(product.Int()))
 		}
-		c.begin(ctx, tags...)
+		if c.decidesLists && changesSale(current, change) {
+			c.lists = append(slices.Clip(c.affected), adapter.Products)
+			tags = append(tags, CatalogTag)
+		}
+		if c.replyCache != nil {
+			c.begin(ctx, tags...)
+		}
 		return nil
-	}
+	})
+}
+
+// changesSale reports whether a change of a stock item may change whether its product is in stock.
+func changesSale(current, change adapter.Record) bool {
+	return slices.ContainsFunc([]string{"is_in_stock", "manage_stock", "use_config_manage_stock"}, func(name string) bool {
+		v := change.Get(name)
+		return v.Kind() != adapter.Absent && v.Text() != current.Get(name).Text()
+	})
 }
 
 func (c *replyInvalidation) begin(ctx context.Context, tags ...string) {
@@ -213,6 +225,7 @@ func (c *replyInvalidation) begin(ctx context.Context, tags ...string) {
 
 // end completes the invalidation. The write must not be acknowledged before.
 func (c *replyInvalidation) end() {
+	defer c.invalidateLists(c.lists)
 	for _, done := range c.done {
 		done()
 	}

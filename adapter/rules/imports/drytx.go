@@ -63,3 +63,5 @@ func (dryTx) NoteConflicts(context.Context, ...outbox.Conflict) error { return n
 
 // Saved does nothing.
 func (dryTx) Saved(context.Context, ...adapter.Key) error { return nil }
+
+func (dryTx) Restocked(context.Context, ...adapter.Key) error { return nil }

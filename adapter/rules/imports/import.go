@@ -113,7 +113,9 @@ type importTx struct {
 	giveUp  map[adapter.Key]bool // records of the group that give up unique values
 	saved   []adapter.Key        // products to be saved
 	saveAll bool
-	changed map[adapter.Resource][]adapter.Key // see [rules.Imports].Changed
+	// restocked are products of which only the stock item has changed.
+	restocked []adapter.Key
+	changed   map[adapter.Resource][]adapter.Key // see [rules.Imports].Changed
 }
 
 func newImport(tx rules.Tx, schemas *adapter.Schemas, op string, o adapter.ImportOptions) *importTx {
@@ -147,14 +149,22 @@ func (in *importTx) run(ctx context.Context, batch []adapter.Aggregate) ([]adapt
 			in.noteChange(u)
 		}
 	}
+	return outcomes, in.derive(ctx)
+}
+
+// derive lets the database update the data that it derives from the imported records.
+func (in *importTx) derive(ctx context.Context) error {
 	if in.saveAll {
-		return outcomes, in.Saved(ctx)
+		return in.Saved(ctx)
 	}
 	if len(in.saved) > 0 {
 		slices.Sort(in.saved)
-		return outcomes, in.Saved(ctx, slices.Compact(in.saved)...)
+		if err := in.Saved(ctx, slices.Compact(in.saved)...); err != nil {
+			return err
+		}
 	}
-	return outcomes, nil
+	slices.Sort(in.restocked)
+	return in.Restocked(ctx, slices.Compact(in.restocked)...)
 }
 
 // passKeys makes the keys that the database chooses later greater than the keys of the batch.
@@ -448,7 +458,21 @@ func (in *importTx) save(key adapter.Key, r adapter.Record) {
 		in.saved = append(in.saved, key)
 	case adapter.ProductWebsites:
 		in.saved = append(in.saved, adapter.Key(r.Get("product_id").Int()))
+	case adapter.StockItems:
+		in.restocked = append(in.restocked, adapter.Key(r.Get("product_id").Int()))
 	case adapter.Stores, adapter.Websites:
 		in.saveAll = true
+	}
+}
+
+// restock saves a stock item, unless only values have changed that do not decide whether products
+// are in stock.
+func (in *importTx) restock(u *unit) {
+	decides := func(name string) bool { return u.change.Get(name).Kind() != adapter.Absent }
+	if u.change.Schema == nil || decides("product_id") || slices.ContainsFunc(rules.StockFlags(), decides) {
+		in.save(u.key, u.Record)
+	}
+	if u.change.Schema != nil && decides("product_id") {
+		in.save(u.key, u.stored.record)
 	}
 }

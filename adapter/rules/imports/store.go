@@ -33,7 +33,9 @@ func (in *importTx) store(ctx context.Context, units []*unit) error {
 		if in.isBare(u) {
 			delete(in.bare, u.key)
 		}
-		if !u.PartsOnly {
+		if u.schema.Resource == adapter.StockItems {
+			in.restock(u)
+		} else if !u.PartsOnly {
 			in.save(u.key, u.Record)
 		}
 	}

@@ -243,5 +243,5 @@ func stockSettings(c config.Stock) (handlers.StockSettings, error) {
 	if err != nil {
 		return handlers.StockSettings{}, fmt.Errorf("stock.notify_qty: %w", err)
 	}
-	return handlers.StockSettings{MinQty: minQty, NotifyQty: notifyQty, Backorders: c.Backorders, ManageStock: c.ManageStock}, nil
+	return handlers.StockSettings{MinQty: minQty, NotifyQty: notifyQty, Backorders: c.Backorders, ManageStock: c.ManageStock, HideSoldOut: c.HideSoldOut}, nil
 }
