@@ -40,6 +40,17 @@ func (s Setting) Variable() string {
 	return prefix + strings.ToUpper(strings.ReplaceAll(s.Name, ".", "_"))
 }
 
+// Same reports whether two texts are the same value of the setting, as 2 and 2.0000 are of a
+// decimal. Texts that are no values are the same only if they are equal.
+func (s Setting) Same(a, b string) bool {
+	one, err := s.parse(a)
+	other, otherErr := s.parse(b)
+	if err != nil || otherErr != nil {
+		return a == b
+	}
+	return reflect.DeepEqual(one, other)
+}
+
 // A Section defines the settings of one adapter. Name is the adapter's name; the names of
 // the settings do not include it ("dsn" of section "sql" is the setting "sql.dsn").
 type Section struct {

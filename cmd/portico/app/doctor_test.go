@@ -122,7 +122,7 @@ Machine
   ok           open files          NUMBER are allowed, and at most about 584 are needed
   ok           memory              the settings let Portico take about 256.0 MiB of SIZE of this machine
 
-Not used: certificate, legacy store credentials, followed database, rights in the legacy store, backend
+Not used: certificate, legacy store credentials, followed database, rights in the legacy store, settings of the legacy store, backend
 
 no faults, no warnings
 `, got); diff != "" {

@@ -8,10 +8,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/doctor"
@@ -109,6 +111,39 @@ func TestDoctorFollow(t *testing.T) {
 	commands, _ := demoStore(t)
 	requireFinding(t, runDoctor(t, commands.With("PORTICO_FOLLOW_DSN=mysql:u:swordfish@tcp("+apptest.FreeAddress(t)+")/old")), "followed database", doctor.Fault, "connection refused")
 	requireFinding(t, runDoctor(t, commands.With("PORTICO_FOLLOW_DSN="+sqltest.MariaDB(t))), "followed database", doctor.Warning, `log_bin`)
+}
+
+// TestDoctorLegacySettings compares settings with the configuration of a legacy store. The
+// differences come in the order in which they hurt.
+func TestDoctorLegacySettings(t *testing.T) {
+	t.Parallel()
+	const check = "settings of the legacy store"
+	dsn, db := magento1test.NewShop(t, magento1test.Rich, "")
+	magento1test.Break(t, db, "DELETE FROM core_config_data WHERE path = 'cataloginventory/options/show_out_of_stock'",
+		"REPLACE INTO core_config_data (scope, scope_id, path, value) VALUES ('default', 0, 'general/locale/timezone', 'Europe/Berlin')")
+	commands, _ := demoStore(t)
+	commands = commands.With("PORTICO_FOLLOW_DSN="+dsn, "PORTICO_STOCK_MIN_QTY=1.0000")
+	r := runDoctor(t, commands)
+	requireFinding(t, r, check, doctor.Warning, `store.timezone is "UTC", and "Europe/Berlin" in the legacy store (from core_config_data default 0 general/locale/timezone)`)
+	requireFinding(t, r, check, doctor.Warning, `stock.hide_sold_out is "false", and "true" in the legacy store (from built-in default of cataloginventory/options/show_out_of_stock)`)
+	requireFinding(t, r, check, doctor.Warning, `attributes lacks the entry {resource: products, name: size`)
+	var order []string
+	for _, f := range r.Findings {
+		if f.Check == check {
+			name, _, _ := strings.Cut(f.Found, " ")
+			order = append(order, name)
+		}
+	}
+	zone, hidden, notify := slices.Index(order, "store.timezone"), slices.Index(order, "stock.hide_sold_out"), slices.Index(order, "stock.notify_qty")
+	if zone != 0 || hidden != 1 || notify < 2 || slices.Contains(order, "stock.min_qty") {
+		t.Errorf("%q", order)
+	}
+	r = runDoctor(t, commands.With("PORTICO_STORE_TIMEZONE=Europe/Berlin", "PORTICO_STOCK_HIDE_SOLD_OUT=true"))
+	for _, f := range r.Findings {
+		if f.Check == check && (strings.Contains(f.Found, "timezone") || strings.Contains(f.Found, "hide_sold_out")) {
+			t.Errorf("%+v", f)
+		}
+	}
 }
 
 // TestDoctorBackend examines backends.

@@ -16,8 +16,12 @@ func (s *session) compareSettings(ctx context.Context) error {
 	}
 	now := map[string]string{}
 	for _, one := range found {
-		if one.Name != "" {
+		switch {
+		case one.Name == "":
+		case one.Attribute != nil || one.Fields != nil: // one of several entries of a table
 			now[one.Name+" from "+one.From] = one.Value
+		default:
+			now[one.Name] = one.Value
 		}
 	}
 	before := s.f.settings
@@ -32,7 +36,7 @@ func (s *session) compareSettings(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(both)) {
 		if was, is := before[name], now[name]; was != is {
 			s.f.o.Metrics.settings.Inc()
-			s.log.Warn("the legacy store has changed a setting: change the configuration likewise and restart or reload Portico", "setting", name, "was", was, "is", is)
+			s.log.Warn("the legacy store has changed a setting: change the configuration likewise and restart or reload Portico", "line", name+": "+is, "was", was)
 		}
 	}
 	return nil

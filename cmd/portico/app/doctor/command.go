@@ -143,6 +143,7 @@ func (e *examination) checks() []Check {
 		{Group: "legacy store", Name: "legacy store", Run: e.checkLegacy},
 		{Group: "legacy store", Name: "followed database", Run: e.checkFollow},
 		{Group: "legacy store", Name: "rights in the legacy store", Run: e.checkLimits},
+		{Group: "legacy store", Name: "settings of the legacy store", Run: e.checkLegacySettings},
 
 		{Group: "backend", Name: "backend", Run: e.checkBackend},
 

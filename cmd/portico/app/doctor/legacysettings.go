@@ -1,0 +1,100 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/cmd/portico/app/program"
+	"github.com/portico-commerce/portico/config"
+)
+
+// checkLegacySettings compares the configuration of the legacy store with Portico's settings
+// (configurations 2). It asks only what "portico import config" would write today.
+func (e *examination) checkLegacySettings(ctx context.Context) []Finding {
+	f := e.cfg.Follow
+	if f.DSN == "" {
+		return notUsed("follow.dsn is not set")
+	}
+	legacy, err := magento1.Open(ctx, magento1.Options{
+		ServerOptions: magento1.ServerOptions{DSN: f.DSN, Prefix: f.Prefix, Charset: f.Charset, OldTLS: f.OldTLS}, Schemas: adapter.NewSchemas(),
+	})
+	if err != nil {
+		return one(notChecked("", "the database of the legacy store cannot be read: "+errorText(program.ExplainFollowing(e.cfg, err))))
+	}
+	defer func() { _ = legacy.Close() }()
+	found, err := legacy.Settings(ctx)
+	if err != nil {
+		return one(notChecked("", errorText(err)))
+	}
+	findings := settingFindings(config.Settings(e.program.Sections()...), e.cfg.Rows(), found)
+	if len(findings) == 0 {
+		return one(passed("", "Portico's settings are those of the legacy store"))
+	}
+	return findings
+}
+
+// settingFindings returns a warning for each setting whose value differs from the legacy store's,
+// in the order in which wrong answers hurt clients, and for each difference without a setting.
+// known are the definitions of all settings, and rows their values.
+func settingFindings(known []config.Setting, rows []config.Row, found []magento1.Setting) (findings []Finding) {
+	found = slices.Clone(found)
+	slices.SortStableFunc(found, func(a, b magento1.Setting) int { return cmp.Compare(a.Rank(), b.Rank()) })
+	for _, s := range found {
+		at := slices.IndexFunc(known, func(k config.Setting) bool { return k.Name == s.Name })
+		row := slices.IndexFunc(rows, func(r config.Row) bool { return r.Name == s.Name })
+		switch {
+		case s.Name == "":
+			findings = append(findings, warned("", fmt.Sprintf("%s (from %s)", s.Warning, s.From), ""))
+		case s.Fields != nil: // "portico import attributes" compares them
+		case at < 0 && !hasEntry(rows, s.Name, s.Value):
+			findings = append(findings, warned("", fmt.Sprintf("%s lacks the entry %s (from %s)", s.Name, s.Value, s.From),
+				"Add the entry to "+s.Name+", as portico import config writes it."))
+		case at >= 0 && row >= 0 && !isSame(known[at], rows[row].Value, s.Value):
+			findings = append(findings, warned("", fmt.Sprintf("%s is %q, and %q in the legacy store (from %s)", s.Name, rows[row].Value, s.Value, s.From),
+				fmt.Sprintf("Set %s to %q, unless Portico is to answer otherwise.", s.Name, s.Value)))
+		}
+	}
+	return findings
+}
+
+// isSame reports whether a setting has the value of the legacy store. A list may have more values,
+// and an address that the legacy store does not say is any.
+func isSame(s config.Setting, here, there string) bool {
+	switch s.Kind {
+	case config.Names:
+		have := names(here)
+		return !slices.ContainsFunc(names(there), func(name string) bool { return !slices.Contains(have, name) })
+	case config.URL:
+		return there == "" || s.Same(here, there)
+	}
+	return s.Same(here, there)
+}
+
+// names splits a list of names.
+func names(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// hasEntry reports whether a table of the configuration has an entry, which is in YAML: one with
+// the same keys but for those that the configuration adds.
+func hasEntry(rows []config.Row, table, entry string) bool {
+	var wanted map[string]any
+	if yaml.Unmarshal([]byte(entry), &wanted) != nil {
+		return false
+	}
+	identity := []string{"resource", "name", "role"}
+	return slices.ContainsFunc(rows, func(r config.Row) bool {
+		var have map[string]any
+		if !strings.HasPrefix(r.Name, table) || yaml.Unmarshal([]byte(r.Value), &have) != nil || have == nil {
+			return false
+		}
+		return !slices.ContainsFunc(identity, func(key string) bool { return fmt.Sprint(have[key]) != fmt.Sprint(wanted[key]) })
+	})
+}
