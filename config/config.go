@@ -50,7 +50,7 @@ type Config struct {
 	Follow Follow
 
 	Attributes []Attribute `table:"attributes" identity:"resource name" example:"{resource: customers, name: loyalty_number, kind: text, roles: [admin, customer]}" help:"Attributes that the store has besides those of the contract. They can be read, written, filtered and sorted like those."`
-	Fields     []FieldList `table:"fields" identity:"resource role" example:"{resource: products, role: guest, read: [entity_id, sku, name, final_price_with_tax]}" help:"Which of the contract's fields a role reads and writes, where it is to have fewer than the contract allows. A role can neither ask for a field that it does not read, nor filter or sort by it."`
+	Fields     []FieldList `table:"fields" identity:"resource role" example:"{resource: products, role: guest, read: [entity_id, sku, name, final_price_with_tax]}" help:"Field lists: the fields of a resource that a role reads and writes, where these are not to be the contract's. A role can neither ask for another field nor filter by it. A list can also show Customers and Guests stored fields that the contract shows to an Admin only."`
 	Routes     []Route     `table:"routes" identity:"resource calls" reload:"true" example:"{resource: stock_items, calls: reads, to: portico}" help:"Who answers which requests during a migration: Portico's adapter, or the legacy store at legacy.url. The most specific entry wins: first the one that names the resource, then the one that names the calls. Portico answers what no entry covers."`
 
 	// Sections maps each section of [Sources] to its settings as text, by name without the

@@ -53,9 +53,9 @@ type Attribute struct {
 // A FieldList is an entry of the table fields. A nil list means all fields, an empty list
 // none.
 type FieldList struct {
-	Resource string   `setting:"resource" help:"Resource that has the fields: customers, customer_addresses, products, product_images, product_websites, product_categories, stock_items (in products, too), orders, order_items, order_addresses or order_comments (in orders, too)."`
+	Resource string   `setting:"resource" help:"Resource that has the fields: customers, customer_addresses, products, product_images, product_websites, product_categories, stock_items, orders, order_items, order_addresses or order_comments (in orders, too)."`
 	Role     string   `setting:"role" choices:"admin customer guest" help:"Role that the entry restricts."`
-	Read     []string `setting:"read" help:"The only fields that the role reads. Without this key: all. [] means none."`
+	Read     []string `setting:"read" help:"The only fields that the role reads; records show nothing for other names. Without this key: all. [] means none."`
 	Write    []string `setting:"write" help:"The only fields that the role writes; others that it sends are dropped. Without this key: all. [] means none."`
 }
 

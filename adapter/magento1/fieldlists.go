@@ -34,10 +34,20 @@ func aclResources() map[string]adapter.Resource {
 	}
 }
 
-// listedResources returns the keys of aclResources whose fields the legacy store limits by lists. Lists
-// have no effect on the others, product_website and order_comment.
-func listedResources() []string {
-	return []string{"customer", "customer_address", "product", "product_category", "product_image", "stock_item", "order", "order_item", "order_address"}
+// forcedFields returns the fields of a resource that a kind of user reads and writes whether or not
+// its list names them (configurations 8).
+func forcedFields(kind, resource string) []string {
+	switch {
+	case resource == "stock_item" && kind == "admin":
+		return []string{"item_id"}
+	case resource == "product_website" && kind == "admin":
+		return []string{"website_id"}
+	case resource == "order_comment" && kind == "admin":
+		return []string{"created_at", "comment", "is_customer_notified", "is_visible_on_front", "status"}
+	case resource == "order_comment" && kind == "customer":
+		return []string{"created_at", "comment"}
+	}
+	return nil
 }
 
 // fieldsOf returns the fields that a name in a list of orders stands for: the contract's own names
@@ -61,21 +71,15 @@ func fieldsOf(resource, name string) []string {
 func resourcesOf(kind string) []string {
 	switch kind {
 	case "guest":
-		return slices.Sorted(maps.Keys(guestPrivileges()))
+		return []string{"product", "product_category", "product_image"}
 	case "customer":
-		return slices.Sorted(maps.Keys(customerPrivileges()))
+		return []string{"customer", "customer_address", "order", "order_address", "order_comment", "order_item", "product", "product_category", "product_image"}
 	}
 	return slices.Sorted(maps.Keys(aclResources()))
 }
 
-// roleOf returns the role of all users of a kind; 0 for administrators, who have roles of their own.
-func roleOf(kind string) int64 {
-	return map[string]int64{"customer": customerRole, "guest": guestRole}[kind]
-}
-
 // fieldLists are the lists of fields of a shop.
 type fieldLists struct {
-	roles     *Roles
 	absent    bool            // the shop's version has no lists
 	unlimited map[string]bool // the kinds of users without limits
 	lists     map[fieldListID][]string
@@ -83,15 +87,12 @@ type fieldLists struct {
 
 type fieldListID struct{ kind, resource, operation string }
 
-// readFieldLists reads the lists of fields, and the roles that decide besides.
+// readFieldLists reads the lists of fields.
 func readFieldLists(ctx context.Context, conn *conn, tx *sql.Tx) (*fieldLists, error) {
 	l := &fieldLists{unlimited: map[string]bool{}, lists: map[fieldListID][]string{}}
 	there, err := conn.ColumnsOf(ctx, tx, "api2_acl_attribute")
 	if l.absent = there == nil; err != nil || l.absent {
 		return l, err
-	}
-	if l.roles, err = readRoles(ctx, conn, tx); err != nil {
-		return nil, err
 	}
 	return l, conn.Each(ctx, tx, "SELECT user_type, resource_id, operation, allowed_attributes FROM "+conn.Table("api2_acl_attribute"), func(r row) error {
 		id := fieldListID{conn.TextOf(r[0]), conn.TextOf(r[1]), conn.TextOf(r[2])}
@@ -111,48 +112,23 @@ func readFieldLists(ctx context.Context, conn *conn, tx *sql.Tx) (*fieldLists, e
 // allowed returns the fields of a resource that a kind of user may read, or with the operation
 // write may write. limited: it may not do so with all.
 func (l *fieldLists) allowed(kind, resource, operation string) (names []string, limited bool) {
-	switch {
-	case l.absent:
-		return nil, false
-	case !l.mayCall(kind, resource, operation):
-		return []string{}, true
-	case l.unlimited[kind] || !slices.Contains(listedResources(), resource):
+	if l.absent || l.unlimited[kind] {
 		return nil, false
 	}
 	names = []string{}
 	for _, name := range l.lists[fieldListID{kind, resource, operation}] {
 		names = append(names, fieldsOf(resource, name)...)
 	}
-	if operation == "read" {
-		names = append(names, l.embedded(kind, resource, names)...)
+	forced := forcedFields(kind, resource)
+	if resource == "order" && operation == "read" {
+		forced = []string{"addresses", "order_items"} // which the role and their own lists decide
+	}
+	for _, name := range forced {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
 	return names, true
-}
-
-// mayCall reports whether a kind of user may read or write a resource at all.
-func (l *fieldLists) mayCall(kind, resource, operation string) bool {
-	privileges := map[string][]string{"read": {"retrieve"}, "write": {"create", "update"}}[operation]
-	its := l.roles.byID[roleOf(kind)]
-	return roleOf(kind) == 0 || its != nil && slices.ContainsFunc(privileges, func(p string) bool { return its.allows(resource, p) })
-}
-
-// embedded returns the fields of a resource that are shown whether or not its list has them: the
-// id of stock items, and of orders the lists of parts of which anything is shown.
-func (l *fieldLists) embedded(kind, resource string, listed []string) (names []string) {
-	switch resource {
-	case "stock_item":
-		if !slices.Contains(listed, "item_id") {
-			names = append(names, "item_id")
-		}
-	case "order":
-		for field, part := range map[string]string{"addresses": "order_address", "order_items": "order_item"} {
-			if shown, limited := l.allowed(kind, part, "read"); !limited || len(shown) > 0 {
-				names = append(names, field)
-			}
-		}
-		slices.Sort(names)
-	}
-	return names
 }
 
 // Allows reports whether a kind of user may read a field of a resource, or with the operation write

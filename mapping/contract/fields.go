@@ -107,6 +107,22 @@ type Field struct {
 	// alsoRead holds additional roles that may read the field, in the views that show it
 	// by default, but may neither filter nor sort by it.
 	alsoRead [columns]RoleSet
+	// readList and writeList are the shop's field lists (configurations 8).
+	readList, writeList fieldList
+}
+
+// A fieldList is the part of the shop's field lists that concerns one field.
+type fieldList struct {
+	limited RoleSet // the roles that have a list
+	named   RoleSet // those of them whose list names the field
+}
+
+// add notes that the list of role names the field, or does not.
+func (l *fieldList) add(role Role, named bool) {
+	l.limited |= 1 << role
+	if named {
+		l.named |= 1 << role
+	}
 }
 
 // shown is the set of views that show a field by default.
@@ -123,18 +139,41 @@ const (
 
 func (s shown) in(v View) bool { return s>>v&1 == 1 }
 
-// Queryable reports whether role may filter and sort by the field in dialect d.
+// Queryable reports whether role may filter by the field in dialect d. A field list of the role
+// decides alone, over the contract (configurations 8).
 func (f *Field) Queryable(d *Dialect, role Role) bool {
+	if f.readList.limited.Has(role) {
+		return f.readList.named.Has(role)
+	}
+	return f.Sortable(d, role)
+}
+
+// Sortable reports whether role may sort by the field in dialect d, which field lists do not change
+// (configurations 8).
+func (f *Field) Sortable(d *Dialect, role Role) bool {
 	return f.Read.Has(role) && !f.withheld[d.column].Has(role)
 }
 
 // Readable reports whether role may read the field in view v of dialect d.
 func (f *Field) Readable(d *Dialect, role Role, v View) bool {
-	return !f.Hidden(d) && (f.Queryable(d, role) || f.alsoRead[d.column].Has(role) && f.Shown(d, v))
+	switch {
+	case f.Hidden(d):
+		return false
+	case f.readList.limited.Has(role):
+		return f.readList.named.Has(role)
+	}
+	return f.Sortable(d, role) || f.alsoRead[d.column].Has(role) && f.Shown(d, v)
 }
 
-// Writable reports whether dialect d accepts a value for the field from role.
+// Writable reports whether dialect d accepts a value for the field from role. A field list can only
+// take fields away (configurations 8).
 func (f *Field) Writable(d *Dialect, role Role) bool {
+	return f.Offered(d, role) && (!f.writeList.limited.Has(role) || f.writeList.named.Has(role))
+}
+
+// Offered reports whether dialect d accepts a value for the field from role where no field list
+// takes the field away.
+func (f *Field) Offered(d *Dialect, role Role) bool {
 	return f.Write.Has(role) || f.alsoWrite[d.column].Has(role)
 }
 
@@ -200,7 +239,9 @@ type FieldTable struct {
 	alwaysAbsent []absentNames
 	// tail names the fields that the original writes after all stored attributes of its
 	// EAV records: the first of them in a view marks the end of the attributes.
-	tail   []string
+	tail []string
+	// listed holds the names in the field list of each role that has one (configurations 8).
+	listed [roleCount][]string
 	index  map[string]int
 	orders [columns][views][]int // indexes of all fields, in the order of the view
 }
@@ -281,8 +322,12 @@ func (t *FieldTable) addAlwaysAbsent(roles RoleSet, names ...string) {
 }
 
 // AlwaysAbsent reports whether role may read name although no record ever has it. To
-// select such a name is not an error and adds nothing to the reply (wire 10).
+// select such a name is not an error and adds nothing to the reply (wire 10). Of a role with a field
+// list, that are the names in the list (configurations 8).
 func (t *FieldTable) AlwaysAbsent(name string, role Role) bool {
+	if listed := t.listed[role]; listed != nil {
+		return slices.Contains(listed, name)
+	}
 	return slices.ContainsFunc(t.alwaysAbsent, func(u absentNames) bool { return u.roles.Has(role) && slices.Contains(u.names, name) })
 }
 

@@ -44,13 +44,14 @@ type AddedField struct {
 	InList, InSingle bool
 }
 
-// NarrowedFields restrict a role to some of the fields that the contract gives it (wire 4).
-// They do not apply to added fields, which name their readers and writers themselves.
+// NarrowedFields are the field list of a role and a resource (configurations 8). They do not apply
+// to added fields, which name their readers and writers themselves.
 type NarrowedFields struct {
 	Resource string
 	Role     Role
-	// Read and Write name the fields that the role may still read and write. An empty
-	// list leaves none; nil leaves all.
+	// Read names all fields that the role reads, among them fields that the contract does not
+	// give it. Write names those that it writes of the fields that the contract gives it. An
+	// empty list leaves none; nil leaves all. Names that no field has are accepted.
 	Read, Write []string
 }
 
@@ -74,6 +75,7 @@ func NewFields(o FieldOptions) (*Fields, error) {
 	for _, n := range o.Narrowed {
 		faults = append(faults, f.narrow(n))
 	}
+	f.hideEmptyParts()
 	for _, added := range o.Added {
 		faults = append(faults, f.add(added))
 	}
@@ -109,7 +111,7 @@ func (f *Fields) resources() []resourceFields {
 		{"product_images", []*FieldTable{f.ProductImages}, false},
 		{"product_websites", []*FieldTable{f.ProductWebsites}, false},
 		{"product_categories", []*FieldTable{f.ProductCategories}, false},
-		{"stock_items", []*FieldTable{f.StockItems, f.ProductStock}, false},
+		{"stock_items", []*FieldTable{f.StockItems}, false},
 		{"orders", []*FieldTable{f.Orders}, false},
 		{"order_items", []*FieldTable{f.OrderItems}, false},
 		{"order_addresses", []*FieldTable{f.OrderAddresses}, false},
@@ -156,7 +158,7 @@ func (f *Fields) of(resource string, extensible bool) ([]*FieldTable, error) {
 }
 
 // Granted returns the fields of a resource that the contract lets a role read and write in any
-// dialect, without the fields that the store adds. [NarrowedFields] may keep only these. Both
+// dialect, without the fields that the store adds. Both
 // results are nil for a resource that Resources does not return.
 func (f *Fields) Granted(resource string, role Role) (read, write []string) {
 	tables, _ := f.of(resource, false)
@@ -179,44 +181,75 @@ func (f *Fields) Granted(resource string, role Role) (read, write []string) {
 	return read, write
 }
 
-// narrow withdraws the fields that n does not list from its role.
+// narrow applies the field list n. It accepts names that no field has: records show nothing for
+// them (configurations 8).
 func (f *Fields) narrow(n NarrowedFields) error {
 	tables, err := f.of(n.Resource, false)
 	if err != nil {
 		return err
 	}
-	var faults []error
-	check := func(kept []string, what string, may func(*Field) bool) {
-		for _, name := range kept {
-			if !slices.ContainsFunc(tables, func(t *FieldTable) bool {
-				i, ok := t.index[name]
-				return ok && may(&t.Fields[i])
-			}) {
-				faults = append(faults, fmt.Errorf("the contract does not let the role %s %s the field %q of %s: remove it", n.Role, what, name, n.Resource))
-			}
-		}
+	if n.Resource == "products" && n.Role != Admin {
+		f.listStored(n)
 	}
-	check(n.Read, "read", func(f *Field) bool { return f.mayRead(n.Role) })
-	check(n.Write, "write", func(f *Field) bool { return f.mayWrite(n.Role) })
 	for _, t := range tables {
+		if n.Read != nil {
+			t.listed[n.Role] = append([]string{}, n.Read...)
+		}
 		for i := range t.Fields {
 			field := &t.Fields[i]
-			// A field that is an alias of an attribute follows the field it stands for.
-			if n.Read != nil && !slices.Contains(n.Read, field.Name) && !slices.Contains(n.Read, field.Attribute) {
-				field.Read &^= 1 << n.Role
-				for c := range field.alsoRead {
-					field.alsoRead[c] &^= 1 << n.Role
-				}
+			if n.Read != nil {
+				field.readList.add(n.Role, slices.Contains(n.Read, field.Name))
 			}
-			if n.Write != nil && !slices.Contains(n.Write, field.Name) {
-				field.Write &^= 1 << n.Role
-				for c := range field.alsoWrite {
-					field.alsoWrite[c] &^= 1 << n.Role
-				}
+			if n.Write != nil {
+				field.writeList.add(n.Role, slices.Contains(n.Write, field.Name))
 			}
 		}
 	}
-	return errors.Join(faults...)
+	return nil
+}
+
+// listStored lets a single product show Customers or Guests the stored attributes that their field
+// list names, although only an Admin sees them without a list (configurations 8).
+func (f *Fields) listStored(n NarrowedFields) {
+	t := f.PublicProducts
+	for i := range f.AdminProducts.Fields {
+		stored := &f.AdminProducts.Fields[i]
+		if stored.Attribute == "" || !slices.Contains(n.Read, stored.Name) {
+			continue
+		}
+		at, ok := t.index[stored.Name]
+		if !ok {
+			at = len(t.Fields)
+			t.add(Field{Name: stored.Name, Attribute: stored.Attribute})
+			for _, role := range Roles() {
+				if t.listed[role] != nil {
+					t.Fields[at].readList.add(role, slices.Contains(t.listed[role], stored.Name))
+				}
+			}
+		}
+		if t.Fields[at].Read == noRole {
+			t.Fields[at].shown[magento] |= inSingle
+		}
+	}
+}
+
+// hideEmptyParts hides the fields with nested records from the roles that may read no field of
+// these (configurations 8).
+func (f *Fields) hideEmptyParts() {
+	for i := range f.Orders.Fields {
+		field := &f.Orders.Fields[i]
+		if field.Part == nil {
+			continue
+		}
+		for _, role := range Roles() {
+			if !slices.ContainsFunc(field.Part.Fields, func(part Field) bool {
+				return !part.readList.limited.Has(role) || part.readList.named.Has(role)
+			}) {
+				field.readList.limited |= 1 << role
+				field.readList.named &^= 1 << role
+			}
+		}
+	}
 }
 
 // mayRead reports whether any dialect lets role read the field.

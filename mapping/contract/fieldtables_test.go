@@ -56,12 +56,19 @@ func TestAddedFields(t *testing.T) {
 	}
 }
 
-// TestNarrowedFields checks that a role keeps the listed fields only, and other roles all.
-func TestNarrowedFields(t *testing.T) {
+// TestFieldLists checks that the field list of a role decides alone about its fields, and about
+// those of no other role (configurations 8).
+func TestFieldLists(t *testing.T) {
 	f := tables(t, FieldOptions{Narrowed: []NarrowedFields{
-		{Resource: "products", Role: Guest, Read: []string{"sku", "final_price_with_tax", "price"}},
-		{Resource: "stock_items", Role: Admin, Read: []string{"item_id", "qty", "use_config_enable_qty_inc"}, Write: []string{"qty"}},
-		{Resource: "orders", Role: Customer, Read: []string{}},
+		{Resource: "products", Role: Guest, Read: []string{"sku", "final_price_with_tax", "price", "cost", "stock_data"}},
+		{Resource: "products", Role: Customer, Read: []string{"sku", "msrp"}},
+		{Resource: "stock_items", Role: Admin, Read: []string{"item_id", "qty", "price_view"}, Write: []string{"qty", "product_id"}},
+		{Resource: "customers", Role: Customer, Read: []string{"entity_id", "confirmation", "password"}, Write: []string{"firstname", "group_id"}},
+		{Resource: "product_images", Role: Guest, Read: []string{"exclude"}},
+		{Resource: "orders", Role: Customer, Read: []string{"entity_id", "addresses", "order_items", "order_comments"}},
+		{Resource: "order_items", Role: Customer, Read: []string{"sku"}},
+		{Resource: "order_addresses", Role: Customer, Read: []string{}},
+		{Resource: "orders", Role: Admin, Read: []string{}},
 	}})
 	const everyone = "entity_id attribute_set_id type_id tax_class_id weight price"
 	for _, c := range []struct {
@@ -72,13 +79,19 @@ func TestNarrowedFields(t *testing.T) {
 		role  Role
 		want  string
 	}{
-		{"those that are named", f.PublicProducts, Documented(), SingleXML, Guest, "sku final_price_with_tax"},
+		{"the named ones", f.PublicProducts, Documented(), SingleXML, Guest, "sku final_price_with_tax"},
+		{"stored ones in a single product", f.PublicProducts, Magento(), SingleJSON, Guest, "sku cost final_price_with_tax price"},
+		{"stored ones of another role", f.PublicProducts, Magento(), SingleJSON, Customer, "sku msrp"},
+		{"stored ones in no list", f.PublicProducts, Magento(), ListJSON, Guest, "sku final_price_with_tax"},
 		{"those of one view alone", f.PublicProducts, Documented(), InCategory, Guest, "price"},
-		{"another role", f.PublicProducts, Documented(), InCategory, Customer, everyone},
 		{"another table", f.AdminProducts, Documented(), InCategory, Admin, everyone},
-		{"stock items", f.StockItems, Magento(), ListJSON, Admin, "item_id qty use_config_enable_qty_inc"},
-		{"stock items of products", f.ProductStock, Documented(), SingleJSON, Admin, "item_id qty use_config_enable_qty_inc use_config_enable_qty_increments"},
-		{"nothing", f.Orders, Magento(), ListJSON, Customer, ""},
+		{"stock items", f.StockItems, Magento(), ListJSON, Admin, "item_id qty"},
+		{"a field of the admin's", f.Customers, Magento(), SingleJSON, Customer, "entity_id confirmation password"}, // records hold no password
+		{"the same in a list", f.Customers, Magento(), ListXML, Customer, "entity_id confirmation password"},
+		{"another role", f.Customers, Magento(), ListXML, Admin, shownFields(StandardFields().Customers, Magento(), ListXML, Admin)},
+		{"a field withheld without a list", f.ProductImages, Magento(), SingleJSON, Guest, "exclude"},
+		{"without the parts that have no field", f.Orders, Magento(), ListJSON, Customer, "entity_id order_items order_comments"},
+		{"nothing", f.Orders, Magento(), ListJSON, Admin, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := shownFields(c.table, c.d, c.view, c.role); got != c.want {
@@ -86,22 +99,45 @@ func TestNarrowedFields(t *testing.T) {
 			}
 		})
 	}
-	var written []string
-	for _, field := range f.StockItems.Fields {
-		if field.Write.Has(Admin) {
-			written = append(written, field.Name)
+	if got, want := len(shownFields(f.ProductStock, Magento(), SingleJSON, Admin)), len(shownFields(StandardFields().ProductStock, Magento(), SingleJSON, Admin)); got != want {
+		t.Errorf("the list of stock items limits the stock data of products: %d, want %d", got, want)
+	}
+}
+
+// TestFieldListsOfRequests checks that a field list decides about writes and filters, and not about
+// the order of lists.
+func TestFieldListsOfRequests(t *testing.T) {
+	f := tables(t, FieldOptions{Narrowed: []NarrowedFields{
+		{Resource: "stock_items", Role: Admin, Read: []string{"item_id", "price_view"}, Write: []string{"qty", "product_id"}},
+		{Resource: "customers", Role: Customer, Read: []string{"entity_id"}, Write: []string{"firstname", "group_id"}},
+	}})
+	for _, c := range []struct {
+		table                   *FieldTable
+		field                   string
+		role                    Role
+		filter, order, writable bool
+	}{
+		{f.StockItems, "item_id", Admin, true, true, false},
+		{f.StockItems, "qty", Admin, false, true, true},
+		{f.StockItems, "product_id", Admin, false, true, false}, // nobody writes it
+		{f.StockItems, "created_at", Admin, false, true, false},
+		{f.Customers, "entity_id", Customer, true, false, false},
+		{f.Customers, "firstname", Customer, false, true, true},
+		{f.Customers, "lastname", Customer, false, true, false},
+		{f.Customers, "group_id", Customer, false, false, false}, // the list gives no right to write
+		{f.Customers, "group_id", Admin, true, true, true},
+	} {
+		i, ok := c.table.Index(c.field)
+		if !ok {
+			t.Fatal(c.field)
 		}
-		if readable := field.Queryable(Documented(), Admin); readable && field.Name == "created_at" {
-			t.Error("created_at can be filtered by, and is not named")
+		field := &c.table.Fields[i]
+		if got := [3]bool{field.Queryable(Magento(), c.role), field.Sortable(Magento(), c.role), field.Writable(Magento(), c.role)}; got != [3]bool{c.filter, c.order, c.writable} {
+			t.Errorf("%s for %s: filter, order, write %v", c.field, c.role, got)
 		}
 	}
-	if strings.Join(written, " ") != "qty" {
-		t.Errorf("written: %s", written)
-	}
-	for _, field := range StandardFields().StockItems.Fields {
-		if !field.Read.Has(Admin) {
-			t.Errorf("%s is gone from the contract's own table", field.Name)
-		}
+	if !f.StockItems.AlwaysAbsent("price_view", Admin) || f.StockItems.AlwaysAbsent("created_at", Admin) || !f.ProductImages.AlwaysAbsent("sku", Guest) {
+		t.Error("names that no record holds can be asked for where a list names them, or without a list as ever")
 	}
 }
 
@@ -122,13 +158,6 @@ func TestNewFieldsRefuses(t *testing.T) {
 		{"products that a Customer writes", FieldOptions{Added: []AddedField{{Resource: "products", Name: "a", Write: []Role{Admin, Customer}}}}, "the role customer cannot write products: remove it from the writers"},
 		{"customers that a Guest writes", FieldOptions{Added: []AddedField{{Resource: "customers", Name: "a", Write: []Role{Guest}}}}, "the role guest cannot write customers"},
 		{"narrowing nothing", FieldOptions{Narrowed: []NarrowedFields{{Resource: "carts"}}}, `unknown resource "carts"`},
-		{"an unknown field", FieldOptions{Narrowed: []NarrowedFields{{Resource: "orders", Role: Admin, Read: []string{"color"}}}}, `does not let the role admin read the field "color" of orders`},
-		{"a field of another role", FieldOptions{Narrowed: []NarrowedFields{{Resource: "products", Role: Admin, Read: []string{"sku", "price"}}, {Resource: "orders", Role: Customer, Read: []string{"remote_ip"}}}}, `let the role customer read the field "remote_ip"`},
-		{"a field that is only read", FieldOptions{Narrowed: []NarrowedFields{{Resource: "stock_items", Role: Admin, Write: []string{"product_id"}}}}, `let the role admin write the field "product_id"`},
-		{"a field of the store's own", FieldOptions{
-			Added:    []AddedField{{Resource: "customers", Name: "a", Read: []Role{Admin}}},
-			Narrowed: []NarrowedFields{{Resource: "customers", Role: Admin, Read: []string{"a"}}},
-		}, `read the field "a"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := NewFields(c.options); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -64,7 +64,7 @@ func (f *formParser) parse(ctx context.Context, c *resource.Call, storedCountry 
 	creates := c.Method == contract.POST
 	body := input.Body{Parser: f.Parser, Node: &c.Body, New: creates, Skips: func(rule *input.Rule) bool {
 		at, _ := f.Fields.Index(rule.Field)
-		return !f.Fields.Fields[at].Writable(f.Dialect, c.Principal.Role) || rule.CreateOnly && !creates
+		return !f.Fields.Fields[at].Offered(f.Dialect, c.Principal.Role) || rule.CreateOnly && !creates
 	}}
 	if err := body.Check(ctx); err != nil {
 		return nil, err

@@ -54,8 +54,8 @@ func (r Reader) parseOrder(query *codec.Node, list *List) error {
 	if !sent {
 		return nil
 	}
-	field, ok := r.queryable(order)
-	if !ok || field.Sort == contract.Unsortable {
+	field, ok := r.field(order)
+	if !ok || !field.Sortable(r.Dialect, r.Role) || field.Sort == contract.Unsortable {
 		return r.Dialect.Fault(contract.OrderingError)
 	}
 	dir, sent := query.Get("dir")
@@ -80,16 +80,22 @@ func (r Reader) parseOrder(query *codec.Node, list *List) error {
 	return nil
 }
 
-// queryable returns the field that a query names, if the role may filter and sort by it.
-func (r Reader) queryable(name *codec.Node) (*contract.Field, bool) {
+// field returns the field that a query names.
+func (r Reader) field(name *codec.Node) (*contract.Field, bool) {
 	if name.Kind != codec.Text {
 		return nil, false
 	}
 	i, ok := r.Fields.Index(name.Text)
-	if !ok || !r.Fields.Fields[i].Queryable(r.Dialect, r.Role) {
+	if !ok {
 		return nil, false
 	}
 	return &r.Fields.Fields[i], true
+}
+
+// queryable returns the field that a query names, if the role may filter by it.
+func (r Reader) queryable(name *codec.Node) (*contract.Field, bool) {
+	field, ok := r.field(name)
+	return field, ok && field.Queryable(r.Dialect, r.Role)
 }
 
 // Select returns the indexes of the fields to show in view, in the order of the view: the fields

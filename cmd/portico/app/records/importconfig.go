@@ -69,22 +69,19 @@ func shopConfig(settings []magento1.Setting) string {
 	var notes []string
 	own := ownAttributes(settings)
 	for _, s := range settings {
-		value, leftOut := s.Value, []string(nil)
+		value := s.Value
 		if s.Fields != nil {
-			value, leftOut = fieldListEntry(s.Fields, own)
+			value = fieldListEntry(s.Fields, own[s.Fields.Resource])
 		}
 		switch {
 		case s.Name == "":
 			notes = append(notes, s.Warning+" (from "+s.From+")")
 			continue
-		case s.Fields != nil && value == "": // the list has everything
+		case s.Fields != nil && value == "": // the legacy store has no list
 			continue
 		}
 		f.comment("from " + s.From)
 		f.comment(s.Warning)
-		if len(leftOut) > 0 {
-			f.comment("the contract does not give the role these fields of the list: " + strings.Join(leftOut, ", "))
-		}
 		f.set(s.Name, value)
 	}
 	if len(notes) > 0 {
@@ -108,37 +105,30 @@ func ownAttributes(settings []magento1.Setting) map[adapter.Resource][]string {
 	return own
 }
 
-// fieldListEntry returns a list of fields of the legacy store as an entry of the table fields, ""
-// if it limits nothing, and the names in it that the contract does not give the role.
-func fieldListEntry(l *magento1.FieldList, own map[adapter.Resource][]string) (entry string, leftOut []string) {
-	var role contract.Role
-	for _, r := range contract.Roles() {
-		if r.String() == l.Role {
-			role = r
-		}
-	}
-	read, write := contract.StandardFields().Granted(string(l.Resource), role)
+// fieldListEntry returns a list of fields of the legacy store as an entry of the table fields,
+// without the legacy store's own attributes. It returns "" if the legacy store has no list.
+func fieldListEntry(l *magento1.FieldList, own []string) (entry string) {
 	for _, operation := range []struct {
-		key             string
-		listed, granted []string
-	}{{"read", l.Read, read}, {"write", l.Write, write}} {
-		if operation.listed == nil {
-			continue
-		}
-		kept := slices.DeleteFunc(slices.Clone(operation.granted), func(name string) bool { return !slices.Contains(operation.listed, name) })
-		if len(kept) < len(operation.granted) {
-			entry += fmt.Sprintf(", %s: [%s]", operation.key, strings.Join(kept, ", "))
-		}
-		for _, name := range operation.listed {
-			if !slices.Contains(operation.granted, name) && !slices.Contains(own[l.Resource], name) && !slices.Contains(leftOut, name) {
-				leftOut = append(leftOut, name)
-			}
+		key    string
+		listed []string
+	}{{"read", l.Read}, {"write", l.Write}} {
+		if operation.listed != nil && (operation.key == "read" || writesSome(l)) {
+			named := slices.DeleteFunc(slices.Clone(operation.listed), func(name string) bool { return slices.Contains(own, name) })
+			entry += fmt.Sprintf(", %s: [%s]", operation.key, strings.Join(named, ", "))
 		}
 	}
 	if entry == "" {
-		return "", leftOut
+		return ""
 	}
-	return fmt.Sprintf("{resource: %s, role: %s%s}", l.Resource, l.Role, entry), leftOut
+	return fmt.Sprintf("{resource: %s, role: %s%s}", l.Resource, l.Role, entry)
+}
+
+// writesSome reports whether the contract lets the role of a list write any field of its resource.
+func writesSome(l *magento1.FieldList) bool {
+	return slices.ContainsFunc(contract.Roles(), func(role contract.Role) bool {
+		_, write := contract.StandardFields().Granted(string(l.Resource), role)
+		return role.String() == l.Role && len(write) > 0
+	})
 }
 
 // missingFields returns a function that returns the entry of the table fields for a list of the
@@ -148,7 +138,6 @@ func missingFields(cfg *config.Config) func(*magento1.FieldList) string {
 		if slices.ContainsFunc(cfg.Fields, func(f config.FieldList) bool { return f.Resource == string(l.Resource) && f.Role == l.Role }) {
 			return ""
 		}
-		entry, _ := fieldListEntry(l, nil)
-		return entry
+		return fieldListEntry(l, nil)
 	}
 }
