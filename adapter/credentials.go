@@ -83,14 +83,6 @@ type Admin struct {
 	Disabled     bool   // neither the administrator nor a holder of the administrator's tokens may log in
 }
 
-// A LegacyAdmin is an administrator with the rights that the legacy store gives them.
-type LegacyAdmin struct {
-	Admin
-	// Limits describes, for people, the administrator's rights in the legacy store if these
-	// are limited; "" stands for all rights.
-	Limits string
-}
-
 // A LegacyToken is a token of the legacy store, with the ids it has there.
 type LegacyToken struct {
 	Token

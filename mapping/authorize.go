@@ -138,9 +138,18 @@ func (s *Gate) legacySignerFor(ctx context.Context, c *pipeline.Run) (*auth.Sign
 		return nil, s.dialect.Fault(contract.AccessDenied) // an API key has no secret to sign with
 	case s.settings.LegacyAuth == CallerSignature:
 		return s.auth.Signer(ctx, s.pipeline.Credentials(ctx, c))
+	case role == contract.Admin && !mayForward(c):
+		return nil, s.dialect.Fault(contract.AccessDenied)
 	case role == contract.Admin:
 		return s.settings.LegacySigner, nil
 	default: // A Customer would get an Admin's access.
 		return nil, s.dialect.Fault(contract.AccessDenied)
 	}
+}
+
+// mayForward reports whether the role of an administrator allows a call that is signed as another
+// administrator, whose rights may be wider (configurations 8).
+func mayForward(c *pipeline.Run) bool {
+	p := &c.Principal
+	return !p.NoRole && (p.Grants == nil || c.Route != nil && p.Grants.Allow(c.Route.Resource, c.Method))
 }

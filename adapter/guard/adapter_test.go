@@ -71,6 +71,10 @@ func TestEveryCall(t *testing.T) {
 			_, err := g.Credentials(credentials{g}).Used(ctx, "once")
 			return err
 		}},
+		{"roles", "get", func(ctx context.Context, g *guarded) error {
+			_, err := g.Credentials(credentials{g}).AccessRoles(ctx)
+			return err
+		}},
 		{"keys", "get", func(ctx context.Context, g *guarded) error {
 			_, err := g.Credentials(credentials{g}).Key(ctx, "hash")
 			return err
@@ -144,6 +148,11 @@ func (c credentials) Token(ctx context.Context, text string) (token adapter.Toke
 func (c credentials) Key(ctx context.Context, _ string) (key adapter.APIKey, err error) {
 	err = c.upstream.reach(ctx, func() error { return nil })
 	return key, err
+}
+
+func (c credentials) AccessRoles(ctx context.Context) (roles adapter.AccessRoles, err error) {
+	err = c.upstream.reach(ctx, func() error { return nil })
+	return roles, err
 }
 
 func (c credentials) Begin(ctx context.Context, _ int64, _ string) (token adapter.Token, err error) {

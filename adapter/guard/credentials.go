@@ -12,6 +12,9 @@ type CredentialStore interface {
 	Token(ctx context.Context, token string) (adapter.Token, error)
 	Key(ctx context.Context, hash string) (adapter.APIKey, error)
 
+	// The REST roles.
+	AccessRoles(ctx context.Context) (adapter.AccessRoles, error)
+
 	// The steps of granting access: request tokens, consent and access tokens.
 	Begin(ctx context.Context, consumerID int64, callback string) (adapter.Token, error)
 	Pending(ctx context.Context, token string) (adapter.Token, adapter.Consumer, error)
@@ -46,6 +49,11 @@ func (c *Credentials) Token(ctx context.Context, token string) (adapter.Token, e
 // Key returns the API key with the given hash.
 func (c *Credentials) Key(ctx context.Context, hash string) (adapter.APIKey, error) {
 	return look(ctx, c.guard, "keys", "get", c.store.Key, hash)
+}
+
+// AccessRoles returns the REST roles.
+func (c *Credentials) AccessRoles(ctx context.Context) (adapter.AccessRoles, error) {
+	return doValue(ctx, c.guard, call{resource: "roles", operation: "get"}, c.store.AccessRoles)
 }
 
 // Begin stores a new request token of a consumer.

@@ -13,29 +13,16 @@ import (
 )
 
 // Credentials imports consumers and tokens, and administrators if the options say so:
-// everything or nothing. Whom the options widen is noted in the store, and counts in the imports
-// that follow, too.
+// everything or nothing.
 func Credentials(ctx context.Context, db *sqlstore.DB, legacy *magento1.Database, o credentials.ImportOptions) (done credentials.ImportReport, err error) {
-	if err := checkWidened(ctx, legacy, o.Widened); err != nil {
-		return done, err
-	}
-	noted, err := ReadWidened(ctx, db)
-	if err != nil {
-		return done, err
-	}
 	from := credentials.Foreign{Admins: legacy.Admins(ctx), Consumers: legacy.Consumers(ctx), Tokens: legacy.Tokens(ctx)}
-	if from.CustomerLimits, err = legacy.CustomerLimits(ctx); err != nil {
+	if from.Roles, err = legacy.Roles(ctx); err != nil {
 		return done, err
 	}
-	widened := noted.with(o)
-	o.Widened, o.WidenCustomers = widened.Administrators, widened.Customers
 	if done, err = db.Credentials().Import(ctx, from, o); err != nil {
 		return done, noneStored(err)
 	}
-	if o.DryRun || noted.equal(widened) {
-		return done, nil
-	}
-	return done, widened.note(ctx, db)
+	return done, nil
 }
 
 // noneStored adds to an error that no credentials are stored.
@@ -50,7 +37,7 @@ const (
 )
 
 // AdministratorNote returns the recorded checksum of an administrator.
-func AdministratorNote(a adapter.LegacyAdmin) string {
+func AdministratorNote(a adapter.Admin) string {
 	return ShortHash(a.Username + "\x00" + a.PasswordHash)
 }
 

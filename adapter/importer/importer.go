@@ -57,10 +57,6 @@ type Options struct {
 	Source string
 	// Admins imports administrators with the credentials. An import of everything does.
 	Admins bool
-	// Widened names administrators who are imported with all rights even if the legacy store limits
-	// them. WidenCustomers does the same for the tokens of customers.
-	Widened        []string
-	WidenCustomers bool
 	// Progress is called for each part before its records are read. It may be nil.
 	Progress func(p magento1.Part, total int64) Progress
 	// CredentialsProgress is called with the number of credentials that are done. It may be nil.
@@ -265,7 +261,7 @@ func (imp *Importer) group(ctx context.Context, part group, all bool) error {
 		return imp.checkAttributes(ctx, all)
 	case CredentialsGroup:
 		done, err := imp.importCredentials(ctx, credentials.ImportOptions{
-			Admins: imp.Options.Admins || all, Widened: imp.Options.Widened, WidenCustomers: imp.Options.WidenCustomers, Replace: imp.Options.Update, DryRun: imp.Options.DryRun, Progress: imp.Options.CredentialsProgress,
+			Admins: imp.Options.Admins || all, Replace: imp.Options.Update, DryRun: imp.Options.DryRun, Progress: imp.Options.CredentialsProgress,
 			Expected: func(customer adapter.Key) bool { return imp.expected.Has(adapter.Customers, customer) },
 		})
 		if err == nil {

@@ -162,23 +162,15 @@ func (d settingsReader) fieldLists(ctx context.Context, tx *sql.Tx) (all []Setti
 	return all, nil
 }
 
-// narrowRules warns of roles and administrators that may do less than everything.
-func (d settingsReader) narrowRules(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
+// roleFaults warns of the rows of REST roles that cannot be carried over. The roles themselves are
+// imported with the credentials.
+func (d settingsReader) roleFaults(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
 	roles, err := readRoles(ctx, d.conn.conn, tx)
 	if err != nil {
 		return nil, err
 	}
-	for _, role := range roles.Limited() {
-		does := "Portico answers such calls with records without fields, where the entries of fields say so, and refuses none"
-		if role.OfAdmins {
-			does = "Portico has no such roles, so its administrators are imported only if portico import --widen names them, with all rights"
-		}
-		all = append(all, Setting{From: fmt.Sprintf("api2_acl_role %d", role.ID), Warning: fmt.Sprintf("in the legacy store not every call is allowed to the %s: %s", role.Allows, does)})
+	for _, fault := range roles.Faults {
+		all = append(all, Setting{From: "the REST roles", Warning: fault})
 	}
-	err = d.conn.eachIfTable(ctx, tx, "api2_acl_user", "SELECT u.user_id FROM "+d.conn.Table("admin_user")+" u LEFT JOIN "+d.conn.Table("api2_acl_user")+
-		" a ON a.admin_id = u.user_id WHERE a.admin_id IS NULL ORDER BY u.user_id LIMIT 100", func(r row) error {
-		all = append(all, Setting{From: "admin_user " + string(r[0]), Warning: "the administrator has no REST role in the legacy store, so that every call fails there, and is imported only if portico import --widen names them, with all rights"})
-		return nil
-	})
-	return all, err
+	return all, nil
 }

@@ -10,34 +10,14 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// Admins yields the administrators by ascending id, with the rights of their REST roles. A failure
-// ends the sequence with an error.
-func (d *Database) Admins(ctx context.Context) iter.Seq2[adapter.LegacyAdmin, error] {
-	var roles *Roles
-	return readAll[adapter.LegacyAdmin](ctx, d.conn, &simpleTable[adapter.LegacyAdmin]{
+// Admins yields the administrators by ascending id. A failure ends the sequence with an error.
+func (d *Database) Admins(ctx context.Context) iter.Seq2[adapter.Admin, error] {
+	return readAll[adapter.Admin](ctx, d.conn, &simpleTable[adapter.Admin]{
 		conn: d.conn, table: "admin_user", key: "user_id", columns: []string{"username", "password", "is_active"},
-		before: func(ctx context.Context, tx *sql.Tx) (err error) {
-			roles, err = readRoles(ctx, d.conn.conn, tx)
-			return err
-		},
-		read: func(id int64, columns row) adapter.LegacyAdmin {
-			a := adapter.Admin{ID: id, Username: d.conn.TextOf(columns[0]), PasswordHash: string(columns[1]), Disabled: string(columns[2]) == "0"}
-			return adapter.LegacyAdmin{Admin: a, Limits: roles.AdminLimits(id)}
+		read: func(id int64, columns row) adapter.Admin {
+			return adapter.Admin{ID: id, Username: d.conn.TextOf(columns[0]), PasswordHash: string(columns[1]), Disabled: string(columns[2]) == "0"}
 		},
 	}, 0, endless)
-}
-
-// CustomerLimits describes, for people, the rights of Customers if they are less than the REST
-// interface offers them, and returns "" otherwise.
-func (d *Database) CustomerLimits(ctx context.Context) (limits string, err error) {
-	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
-		roles, err := readRoles(ctx, d.conn.conn, tx)
-		if err == nil {
-			limits = roles.CustomerLimits()
-		}
-		return err
-	})
-	return limits, err
 }
 
 // Consumers yields the OAuth consumers by ascending id. A failure ends the sequence with an

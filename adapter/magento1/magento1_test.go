@@ -241,7 +241,7 @@ func TestCredentials(t *testing.T) {
 		t.Errorf("%+v", tokens[6])
 	}
 	admins := collect(t, d.Admins(t.Context()))
-	if len(admins) != 3 || admins[0] != (adapter.LegacyAdmin{Admin: adapter.Admin{ID: 4, Username: "admin", PasswordHash: "c895aee09110d7f48c106ff77d8709ef:at"}}) || !admins[2].Disabled {
+	if len(admins) != 3 || admins[0] != (adapter.Admin{ID: 4, Username: "admin", PasswordHash: "c895aee09110d7f48c106ff77d8709ef:at"}) || !admins[2].Disabled {
 		t.Errorf("%+v", admins)
 	}
 }

@@ -1,96 +1,154 @@
 package magento1
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strings"
+
+	"github.com/portico-commerce/portico/adapter"
 )
 
-// The roles of Guests and Customers have fixed ids. Those of administrators have others.
-const guestRole, customerRole = 1, 2
+// everyResource is the resource of a rule that allows all calls.
+const everyResource = "all"
 
-// everyResource is the resource of a rule that allows all calls, and everyPrivilege stands for the
-// privilege of one that names none, and so allows all calls of its resource.
-const everyResource, everyPrivilege = "all", "every call"
+// maxRoleFaults bounds the faults of roles that are named.
+const maxRoleFaults = 100
 
-// maxListed bounds the number of rules of one role that are listed for people.
-const maxListed = 12
+// aclPrivileges returns the privileges of rules.
+func aclPrivileges() []string { return []string{"retrieve", "create", "update", "delete"} }
 
-// guestPrivileges returns the calls that the REST interface offers to Guests.
-func guestPrivileges() map[string][]string {
-	return map[string][]string{"product": {"retrieve"}, "product_category": {"retrieve"}, "product_image": {"retrieve"}}
+// Roles returns the REST roles, with the administrators who have them (configurations 8). A row that
+// cannot be carried over allows nothing, and is a fault.
+func (d *Database) Roles(ctx context.Context) (roles *adapter.LegacyRoles, err error) {
+	err = d.conn.retry(ctx, func(tx *sql.Tx) (err error) {
+		roles, err = readRoles(ctx, d.conn.conn, tx)
+		return err
+	})
+	return roles, err
 }
 
-// customerPrivileges returns the calls that it offers to Customers.
-func customerPrivileges() map[string][]string {
-	return map[string][]string{
-		"product": {"retrieve"}, "product_category": {"retrieve"}, "product_image": {"retrieve"}, "customer": {"retrieve", "update"},
-		"customer_address": {"create", "delete", "retrieve", "update"},
-		"order":            {"retrieve"}, "order_item": {"retrieve"}, "order_address": {"retrieve"}, "order_comment": {"retrieve"},
-	}
+// A roleReader reads the roles.
+type roleReader struct {
+	conn  *conn
+	tx    *sql.Tx
+	roles map[int64]*adapter.AccessRole
+	read  adapter.LegacyRoles
 }
 
-// Roles are the REST roles of a shop.
-type Roles struct {
-	byID    map[int64]*role
-	ofAdmin map[int64]int64 // the id of the role, by administrator
-	// absent: the shop's version has no REST interface, so that no user has a token of it.
-	absent bool
-}
-
-// A role lists the calls of the REST interface that a kind of user may make.
-type role struct {
-	id   int64
-	name string
-	// everything: the role has the rule that allows all calls. privileges has the other rules.
-	everything bool
-	privileges map[string][]string // by resource
-}
-
-// readRoles reads the REST roles.
-func readRoles(ctx context.Context, conn *conn, tx *sql.Tx) (*Roles, error) {
-	roles := &Roles{byID: map[int64]*role{}, ofAdmin: map[int64]int64{}}
+// readRoles reads the roles.
+func readRoles(ctx context.Context, conn *conn, tx *sql.Tx) (*adapter.LegacyRoles, error) {
+	r := &roleReader{conn: conn, tx: tx, roles: map[int64]*adapter.AccessRole{}}
 	tokens, err := conn.ColumnsOf(ctx, tx, "oauth_token")
 	if err != nil {
 		return nil, err
 	}
 	there, err := conn.ColumnsOf(ctx, tx, "api2_acl_role")
-	if err != nil || there == nil {
-		roles.absent = tokens == nil
-		return roles, err
-	}
-	err = conn.Each(ctx, tx, "SELECT entity_id, role_name FROM "+conn.Table("api2_acl_role"), func(r row) error {
-		roles.byID[r.ID(0)] = &role{id: r.ID(0), name: conn.TextOf(r[1]), privileges: map[string][]string{}}
-		return nil
-	})
 	if err != nil {
 		return nil, err
 	}
-	// The original compares resources byte by byte, which the database does not.
-	err = eachIfTable(ctx, conn, tx, "api2_acl_rule", "SELECT role_id, resource_id, privilege FROM "+conn.Table("api2_acl_rule"), func(r row) error {
-		its, resource := roles.byID[r.ID(0)], conn.TextOf(r[1])
+	if there == nil && tokens == nil {
+		return &adapter.LegacyRoles{Absent: true}, nil
+	}
+	for _, read := range []func(context.Context) error{r.readRoles, r.readRules, r.readAssignments} {
+		if err := read(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(r.roles)) {
+		role := r.roles[id]
+		slices.SortFunc(role.Rules, func(a, b adapter.AccessRule) int {
+			return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Privilege, b.Privilege))
+		})
+		role.Rules = slices.Compact(role.Rules)
+		r.read.Roles = append(r.read.Roles, *role)
+	}
+	return &r.read, nil
+}
+
+// fault notes a row that cannot be carried over.
+func (r *roleReader) fault(format string, values ...any) {
+	if len(r.read.Faults) < maxRoleFaults {
+		r.read.Faults = append(r.read.Faults, fmt.Sprintf(format, values...))
+	}
+}
+
+// readRoles reads the names of the roles. Guests and Customers always have a role.
+func (r *roleReader) readRoles(ctx context.Context) error {
+	err := r.each(ctx, "api2_acl_role", "SELECT entity_id, role_name FROM %s ORDER BY entity_id", func(row row) {
+		id, name := row.ID(0), r.conn.TextOf(row[1])
+		if name == "" {
+			name = fmt.Sprintf("role %d", id)
+		}
+		r.roles[id] = &adapter.AccessRole{ID: id, Name: name}
+	})
+	for id, name := range map[int64]string{adapter.GuestRole: "Guest", adapter.CustomerRole: "Customer"} {
+		if err == nil && r.roles[id] == nil {
+			r.roles[id] = &adapter.AccessRole{ID: id, Name: name}
+			r.fault("api2_acl_role has no row %d, the role of every %s, so that it allows nothing", id, name)
+		}
+	}
+	return err
+}
+
+// readRules reads the rules. A rule without a privilege allows all calls of its resource.
+func (r *roleReader) readRules(ctx context.Context) error {
+	resources := aclResources() // the original compares names byte by byte, which the database does not
+	return r.each(ctx, "api2_acl_rule", "SELECT entity_id, role_id, resource_id, privilege FROM %s ORDER BY entity_id", func(row row) {
+		role, name := r.roles[row.ID(1)], r.conn.TextOf(row[2])
+		resource, known := resources[name]
+		privileges := aclPrivileges()
+		if row[3] != nil && name != everyResource {
+			privileges = []string{r.conn.TextOf(row[3])}
+		}
 		switch {
-		case its == nil:
-		case resource == everyResource:
-			its.everything = true
-		case r[2] == nil:
-			its.privileges[resource] = append(its.privileges[resource], everyPrivilege)
+		case role == nil:
+			r.fault("api2_acl_rule %d belongs to the role %d, which does not exist", row.ID(0), row.ID(1))
+		case name == everyResource:
+			role.Everything = true
+		case !known:
+			r.fault("api2_acl_rule %d of the role %.64q names the resource %.64q, which the contract does not have", row.ID(0), role.Name, name)
+		case !slices.Contains(aclPrivileges(), privileges[0]):
+			r.fault("api2_acl_rule %d of the role %.64q names the privilege %.64q, which does not exist", row.ID(0), role.Name, privileges[0])
 		default:
-			its.privileges[resource] = append(its.privileges[resource], conn.TextOf(r[2]))
+			for _, p := range privileges {
+				role.Rules = append(role.Rules, adapter.AccessRule{Resource: resource, Privilege: p})
+			}
 		}
-		return nil
+	})
+}
+
+// readAssignments reads the roles of the administrators. One with two roles has none.
+func (r *roleReader) readAssignments(ctx context.Context) error {
+	ofAdmin := map[int64][]int64{}
+	err := r.each(ctx, "api2_acl_user", "SELECT admin_id, role_id FROM %s ORDER BY admin_id, role_id", func(row row) {
+		ofAdmin[row.ID(0)] = append(ofAdmin[row.ID(0)], row.ID(1))
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return roles, eachIfTable(ctx, conn, tx, "api2_acl_user", "SELECT admin_id, role_id FROM "+conn.Table("api2_acl_user"), func(r row) error {
-		if roles.byID[r.ID(1)] != nil {
-			roles.ofAdmin[r.ID(0)] = r.ID(1)
+	return r.each(ctx, "admin_user", "SELECT user_id FROM %s ORDER BY user_id", func(row row) {
+		a := adapter.RoleAssignment{AdminID: row.ID(0), Imported: true}
+		switch ids := slices.Compact(ofAdmin[a.AdminID]); {
+		case len(ids) == 0:
+			r.fault("admin_user %d has no row in api2_acl_user, so that every call of theirs fails", a.AdminID)
+		case len(ids) > 1:
+			r.fault("admin_user %d has %d roles in api2_acl_user: they get none, so that every call of theirs fails", a.AdminID, len(ids))
+		case r.roles[ids[0]] == nil:
+			r.fault("admin_user %d has the role %d in api2_acl_user, which does not exist, so that every call of theirs fails", a.AdminID, ids[0])
+		default:
+			a.RoleID = ids[0]
 		}
+		r.read.Assigned = append(r.read.Assigned, a)
+	})
+}
+
+// each calls f for each row of a statement, in which %s stands for the table, if there is the table.
+func (r *roleReader) each(ctx context.Context, table, statement string, f func(row)) error {
+	return eachIfTable(ctx, r.conn, r.tx, table, fmt.Sprintf(statement, r.conn.Table(table)), func(row row) error {
+		f(row)
 		return nil
 	})
 }
@@ -102,96 +160,4 @@ func eachIfTable(ctx context.Context, conn *conn, tx *sql.Tx, table, text string
 		return err
 	}
 	return conn.Each(ctx, tx, text, f)
-}
-
-// AdminLimits describes the rights of an administrator in one line, or returns "" for one who has all
-// rights.
-func (roles *Roles) AdminLimits(admin int64) string {
-	role := roles.byID[roles.ofAdmin[admin]]
-	switch {
-	case roles.absent:
-		return ""
-	case role == nil:
-		return "no REST role: every call fails"
-	case role.everything && role.id != guestRole && role.id != customerRole: // whose rule gives the rights of these
-		return ""
-	}
-	return role.describe()
-}
-
-// CustomerLimits is AdminLimits for Customers.
-func (roles *Roles) CustomerLimits() string {
-	role := roles.byID[customerRole]
-	switch {
-	case roles.absent:
-		return ""
-	case role == nil:
-		return "no REST role: every call fails"
-	}
-	if role.allowsAll(customerPrivileges()) {
-		return ""
-	}
-	return role.describe()
-}
-
-// allowsAll reports whether a role has all of some privileges.
-func (r *role) allowsAll(wanted map[string][]string) bool {
-	for resource, privileges := range wanted {
-		if slices.ContainsFunc(privileges, func(privilege string) bool { return !r.allows(resource, privilege) }) {
-			return false
-		}
-	}
-	return true
-}
-
-// allows reports whether a role has a privilege of a resource.
-func (r *role) allows(resource, privilege string) bool {
-	return r.everything || slices.Contains(r.privileges[resource], privilege) || slices.Contains(r.privileges[resource], everyPrivilege)
-}
-
-// describe returns the rights of the role as one line of bounded length.
-func (r *role) describe() string {
-	var rules []string
-	for resource, privileges := range r.privileges {
-		slices.Sort(privileges)
-		rule := resource + " " + strings.Join(slices.Compact(privileges), ", ")
-		if !plainRule.MatchString(rule) {
-			rule = fmt.Sprintf("%.64q", rule)
-		}
-		rules = append(rules, rule)
-	}
-	slices.Sort(rules)
-	switch {
-	case r.everything:
-		rules = []string{"everything that a Customer or Guest may do"}
-	case len(rules) == 0:
-		rules = []string{"nothing"}
-	case len(rules) > maxListed:
-		rules = append(rules[:maxListed], "…")
-	}
-	return fmt.Sprintf("role %.64q: %s", r.name, strings.Join(rules, "; "))
-}
-
-// plainRule matches rules that can be shown as they are.
-var plainRule = regexp.MustCompile(`^[a-z0-9_, ]{1,128}$`)
-
-// Limited returns the roles that do not allow every call that their kind of user can make, with a
-// description for people, by ascending id.
-func (roles *Roles) Limited() (limited []limitedRole) {
-	for _, id := range slices.Sorted(maps.Keys(roles.byID)) {
-		its := roles.byID[id]
-		switch {
-		case its.everything, id == guestRole && its.allowsAll(guestPrivileges()), id == customerRole && its.allowsAll(customerPrivileges()):
-		default:
-			limited = append(limited, limitedRole{ID: id, Allows: its.describe(), OfAdmins: id != guestRole && id != customerRole})
-		}
-	}
-	return limited
-}
-
-// A limitedRole is a role that does not allow everything.
-type limitedRole struct {
-	ID       int64
-	Allows   string // the allowed calls, for people
-	OfAdmins bool   // it is neither the role of Guests nor the role of Customers
 }

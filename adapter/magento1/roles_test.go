@@ -1,46 +1,67 @@
 package magento1_test
 
 import (
-	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
-	"strings"
 	"testing"
-	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 )
 
-// TestAdminLimits reads roles with rules that no role should have. Their description is one
-// printable line.
-func TestAdminLimits(t *testing.T) {
+// TestRoles reads roles with rules that no role should have. Each of them is named, and allows
+// nothing.
+func TestRoles(t *testing.T) {
 	d, raw := openShopOf(t, magento1test.Rich)
 	magento1test.Break(t, raw,
-		"INSERT INTO admin_user (user_id, username) SELECT seq, CONCAT('user', seq) FROM seq_2_to_8",
-		"INSERT INTO api2_acl_role (entity_id, role_name) VALUES (4, REPEAT(CONCAT(CHAR(27), '[31m', CHAR(10)), 40)), (5, ''), (6, 'Half'), (7, 'Both')",
-		"INSERT INTO api2_acl_rule (role_id, resource_id, privilege) SELECT 4, CONCAT(REPEAT(CHAR(7), 60), seq), REPEAT('x', 20) FROM seq_1_to_500",
-		"INSERT INTO api2_acl_rule (role_id, resource_id, privilege) VALUES (6, 'product', NULL), (6, 'stock_item', 'update'), (6, 'stock_item', 'retrieve'), (7, 'product', 'retrieve'), (7, 'all', 'x')",
-		"INSERT INTO api2_acl_user (admin_id, role_id) VALUES (2, 4), (3, 5), (4, 6), (5, 7), (6, 99), (7, 2)")
-	want := map[int64]string{
-		1: "", 3: `role "": nothing`, 4: `role "Half": product every call; stock_item retrieve, update`, 5: "", 6: "no REST role: every call fails",
-		7: `role "Customer": everything that a Customer or Guest may do`, 8: "no REST role: every call fails",
+		"DROP TABLE api2_acl_user", "CREATE TABLE api2_acl_user (admin_id INT, role_id INT)", "DELETE FROM api2_acl_role WHERE entity_id IN (2, 3)", "DELETE FROM api2_acl_rule",
+		"INSERT INTO admin_user (user_id, username) SELECT seq, CONCAT('user', seq) FROM seq_2_to_5",
+		"INSERT INTO api2_acl_role (entity_id, role_name) VALUES (4, 'Half'), (5, ''), (6, 'All')",
+		"INSERT INTO api2_acl_rule (entity_id, role_id, resource_id, privilege) VALUES (1, 1, 'product', 'retrieve'), (2, 4, 'stock_item', NULL), (3, 4, 'order', 'retrieve'), "+
+			"(5, 4, 'PRODUCT', 'retrieve'), (6, 4, 'customer', 'Retrieve'), (7, 99, 'product', 'retrieve'), (8, 6, 'all', 'x'), (9, 6, 'all ', NULL)",
+		"INSERT INTO api2_acl_user (admin_id, role_id) VALUES (1, 4), (2, 4), (2, 6), (3, 99), (5, 6)")
+	got, err := d.Roles(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, a := range collect(t, d.Admins(t.Context())) {
-		expected, ok := want[a.ID]
-		if ok && a.Limits != expected || len(a.Limits) > 2000 || strings.ContainsFunc(a.Limits, func(r rune) bool { return !unicode.IsPrint(r) }) {
-			t.Errorf("administrator %d: %d bytes %q, want %q", a.ID, len(a.Limits), a.Limits, expected)
-		}
+	want := &adapter.LegacyRoles{
+		AccessRoles: adapter.AccessRoles{
+			Roles: []adapter.AccessRole{
+				{ID: 1, Name: "Guest", Rules: []adapter.AccessRule{{Resource: "products", Privilege: "retrieve"}}},
+				{ID: 2, Name: "Customer"},
+				{ID: 4, Name: "Half", Rules: []adapter.AccessRule{{Resource: "orders", Privilege: "retrieve"}, {Resource: "stock_items", Privilege: "create"},
+					{Resource: "stock_items", Privilege: "delete"}, {Resource: "stock_items", Privilege: "retrieve"}, {Resource: "stock_items", Privilege: "update"}}},
+				{ID: 5, Name: "role 5"},
+				{ID: 6, Name: "All", Everything: true},
+			},
+			Assigned: []adapter.RoleAssignment{{AdminID: 1, RoleID: 4, Imported: true}, {AdminID: 2, Imported: true}, {AdminID: 3, Imported: true}, {AdminID: 4, Imported: true}, {AdminID: 5, RoleID: 6, Imported: true}},
+		},
+		Faults: []string{
+			"api2_acl_role has no row 2, the role of every Customer, so that it allows nothing",
+			`api2_acl_rule 5 of the role "Half" names the resource "PRODUCT", which the contract does not have`,
+			`api2_acl_rule 6 of the role "Half" names the privilege "Retrieve", which does not exist`,
+			"api2_acl_rule 7 belongs to the role 99, which does not exist",
+			`api2_acl_rule 9 of the role "All" names the resource "all ", which the contract does not have`,
+			"admin_user 2 has 2 roles in api2_acl_user: they get none, so that every call of theirs fails",
+			"admin_user 3 has the role 99 in api2_acl_user, which does not exist, so that every call of theirs fails",
+			"admin_user 4 has no row in api2_acl_user, so that every call of theirs fails",
+		},
+	}
+	if difference := cmp.Diff(want, got); difference != "" {
+		t.Errorf("want -, got +:\n%s", difference)
 	}
 	before, err := d.CredentialsDigest(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	magento1test.Break(t, raw, "DELETE FROM api2_acl_rule WHERE role_id = 3")
+	magento1test.Break(t, raw, "DELETE FROM api2_acl_rule WHERE role_id = 4")
 	if after, err := d.CredentialsDigest(t.Context()); err != nil || after == before {
 		t.Errorf("%v, want the digest to change with the rules", err)
 	}
 
 	magento1test.Break(t, raw, "DROP TABLE api2_acl_role")
 	d.Forget()
-	for _, a := range collect(t, d.Admins(t.Context())) {
-		if a.Limits == "" {
-			t.Errorf("administrator %d has all rights in a shop with tokens and without roles", a.ID)
-		}
+	if got, err = d.Roles(t.Context()); err != nil || got.Absent || len(got.Roles) != 2 || got.Roles[0].Everything || got.Assigned[0].RoleID != 0 {
+		t.Errorf("%+v, %v; want nothing to be allowed in a shop with tokens and without roles", got, err)
 	}
 }

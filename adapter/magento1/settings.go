@@ -66,7 +66,7 @@ func (d *Database) Settings(ctx context.Context) (all []Setting, err error) {
 	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
 		all = nil
 		for _, step := range []func(context.Context, *sql.Tx) ([]Setting, error){
-			r.configured, r.sets, r.ownAttributes, r.fieldLists, r.narrowRules, r.differences,
+			r.configured, r.sets, r.ownAttributes, r.fieldLists, r.roleFaults, r.differences,
 		} {
 			some, err := step(ctx, tx)
 			if err != nil {

@@ -33,7 +33,7 @@ func name32(s string) string { return s + strings.Repeat("0", 32-len(s)) }
 
 // foreign holds the credentials of another system, which tests may modify.
 type foreign struct {
-	admins    []adapter.LegacyAdmin
+	admins    []adapter.Admin
 	consumers []adapter.Consumer
 	tokens    []adapter.LegacyToken
 }
@@ -45,9 +45,9 @@ func anotherSystem() *foreign {
 			AdminID: admin, CustomerID: customer, Verifier: name32("9"), CreatedAt: time.Date(2012, 1, 2, 3, 4, 5, 0, time.UTC)}}
 	}
 	f := &foreign{
-		admins: []adapter.LegacyAdmin{
-			{Admin: adapter.Admin{ID: 7, Username: "ADMIN", PasswordHash: "x"}}, {Admin: adapter.Admin{ID: 1, Username: "erp", PasswordHash: "15b29ffdce66e10527a65bc6d71ad94d"}},
-			{Admin: adapter.Admin{ID: 9, Username: "left", PasswordHash: "15b29ffdce66e10527a65bc6d71ad94d", Disabled: true}}, {Admin: adapter.Admin{ID: 10, Username: "odd", PasswordHash: "$argon2id$"}},
+		admins: []adapter.Admin{
+			{ID: 7, Username: "ADMIN", PasswordHash: "x"}, {ID: 1, Username: "erp", PasswordHash: "15b29ffdce66e10527a65bc6d71ad94d"},
+			{ID: 9, Username: "left", PasswordHash: "15b29ffdce66e10527a65bc6d71ad94d", Disabled: true}, {ID: 10, Username: "odd", PasswordHash: "$argon2id$"},
 		},
 		consumers: []adapter.Consumer{
 			{ID: 50, Name: "Läger", Key: name32("KEY50"), Secret: name32("s50"), Callback: "https://a.example/", RejectedCallback: "https://b.example/"},
@@ -338,50 +338,140 @@ func testImportDisablesAdmins(t *testing.T, e sqltest.Engine) {
 	}
 }
 
-// TestImportLimitedCredentials imports users with limited rights in the other system.
-func TestImportLimitedCredentials(t *testing.T) { sqltest.EachEngine(t, testImportLimitedCredentials) }
+// TestImportRoles imports the roles of another system, twice, with changes of an operator between.
+func TestImportRoles(t *testing.T) { sqltest.EachEngine(t, testImportRoles) }
 
-func testImportLimitedCredentials(t *testing.T, e sqltest.Engine) {
+func testImportRoles(t *testing.T, e sqltest.Engine) {
 	db := openDemo(t, e)
 	c := db.Credentials()
 	from := anotherSystem()
-	from.admins[0].Limits, from.admins[1].Limits, from.admins[2].Limits = "stock", "nothing", "nothing" // ADMIN is here, erp is not, left is disabled there
-	run := func(name string, customers string, o credentials.ImportOptions, added int, want ...credentials.LimitedUser) {
+	stock := []adapter.AccessRule{{Resource: adapter.StockItems, Privilege: "retrieve"}, {Resource: adapter.StockItems, Privilege: "update"}}
+	there := &adapter.LegacyRoles{Faults: []string{"a fault"}}
+	there.Roles = []adapter.AccessRole{{ID: 1, Name: "Guest", Everything: true}, {ID: 2, Name: "Customer"}, {ID: 4, Name: "Stock", Rules: stock}, {ID: 5, Name: "All", Everything: true}}
+	there.Assigned = []adapter.RoleAssignment{{AdminID: 7, RoleID: 4}, {AdminID: 1, RoleID: 5}, {AdminID: 9}, {AdminID: 10}} // 7 is ADMIN, who is here
+	run := func(name string, want credentials.RoleTally) adapter.AccessRoles {
 		t.Helper()
-		foreign := from.credentials()
-		foreign.CustomerLimits = customers
-		got, err := c.Import(t.Context(), foreign, o)
+		for _, dry := range []bool{true, false} {
+			foreign := from.credentials()
+			foreign.Roles = there
+			got, err := c.Import(t.Context(), foreign, credentials.ImportOptions{Admins: true, DryRun: dry})
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			if !dry && (got.Roles != want || len(got.RoleFaults) != 1 && !there.Absent) {
+				t.Errorf("%s: %+v, want %+v", name, got.Roles, want)
+			}
+		}
+		roles, err := c.AccessRoles(t.Context())
 		if err != nil {
-			t.Fatal(name, err)
+			t.Fatal(err)
 		}
-		if difference := cmp.Diff(want, got.Limited); difference != "" || got.Tokens.Added != added {
-			t.Errorf("%s: %d tokens added, want %d; want -, got +:\n%s", name, got.Tokens.Added, added, difference)
+		return roles
+	}
+	id := func(username string) int64 {
+		t.Helper()
+		id, err := db.Admins().ID(t.Context(), username)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return int64(id)
+	}
+	roleOf := func(roles adapter.AccessRoles, username string) adapter.RoleAssignment {
+		assigned, _ := roles.Of(id(username))
+		assigned.AdminID = 0
+		return assigned
+	}
+	roles := run("first", credentials.RoleTally{Added: 4, Assigned: 4})
+	if got, _ := roles.Role(4); cmp.Diff(adapter.AccessRole{ID: 4, Name: "Stock", Imported: true, Rules: stock}, got) != "" {
+		t.Errorf("%+v", got)
+	}
+	for username, want := range map[string]adapter.RoleAssignment{"admin": {RoleID: 4, Imported: true}, "erp": {RoleID: 5, Imported: true}, "odd": {Imported: true}} {
+		if got := roleOf(roles, username); got != want {
+			t.Errorf("%s: %+v, want %+v", username, got, want)
 		}
 	}
-	here := credentials.LimitedUser{ID: 7, Username: "ADMIN", Limits: "stock", State: credentials.LimitedHere}
-	out := credentials.LimitedUser{ID: 1, Username: "erp", Limits: "nothing", State: credentials.LimitedOut}
-	customers := credentials.LimitedUser{Limits: "little", State: credentials.LimitedOut}
-	run("nobody is widened", "little", credentials.ImportOptions{Admins: true}, 1, here, out, customers) // the token of "odd"
-	for token, want := range map[string]adapter.ErrorKind{"tokena": adapter.NotFound, "tokenb": adapter.NotFound, "tokenf": adapter.NotFound} {
-		if _, err := c.Token(t.Context(), name32(token)); adapter.KindOf(err) != want {
-			t.Errorf("%s: %v, want it %s", token, err, want)
-		}
-	}
-	wide := out
-	wide.State = credentials.LimitedWidened
-	run("one is widened", "little", credentials.ImportOptions{Widened: []string{"ERP"}, DryRun: true}, 1, here, wide, customers)
-	run("one is widened, without other administrators", "little", credentials.ImportOptions{Widened: []string{"ERP"}}, 1, here, wide, customers)
-	customers.State = credentials.LimitedWidened
-	run("customers are widened", "little", credentials.ImportOptions{WidenCustomers: true}, 2, here, credentials.LimitedUser{ID: 1, Username: "erp", Limits: "nothing", State: credentials.LimitedHere}, customers)
+	run("again", credentials.RoleTally{Unchanged: 4})
 
-	// Tokens that are here stay, regardless of Replace, and are still revoked.
-	from.tokens[1].Secret, from.tokens[5].Revoked = name32("other"), true
-	run("replacing", "little", credentials.ImportOptions{Replace: true}, 0, here, credentials.LimitedUser{ID: 1, Username: "erp", Limits: "nothing", State: credentials.LimitedHere},
-		credentials.LimitedUser{Limits: "little", State: credentials.LimitedOut})
-	if token, err := c.Token(t.Context(), name32("tokenb")); err != nil || token.Secret != name32("secretb") || token.Revoked {
-		t.Errorf("%+v, %v; want it unchanged", token, err)
+	// An operator widens one administrator, narrows another and narrows the Guests: that stays.
+	for username, role := range map[string]string{"admin": "", "erp": "stock"} {
+		if _, err := db.Admins().AssignRole(t.Context(), username, role); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if token, err := c.Token(t.Context(), name32("tokenf")); err != nil || !token.Revoked {
-		t.Errorf("%+v, %v; want it revoked", token, err)
+	if _, err := db.Admins().SetRole(t.Context(), adapter.AccessRole{ID: adapter.GuestRole, Name: "guest"}); err != nil {
+		t.Fatal(err)
+	}
+	there.Roles[2].Rules = stock[:1]
+	there.Assigned[0].RoleID = 5
+	roles = run("after changes", credentials.RoleTally{Updated: 1, Unchanged: 3})
+	for username, want := range map[string]adapter.RoleAssignment{"admin": {Everything: true}, "erp": {RoleID: 4}, "odd": {Imported: true}} {
+		if got := roleOf(roles, username); got != want {
+			t.Errorf("after changes, %s: %+v, want %+v", username, got, want)
+		}
+	}
+	guest, _ := roles.Role(adapter.GuestRole)
+	if role, _ := roles.Role(4); len(role.Rules) != 1 || guest.Everything || guest.Imported {
+		t.Errorf("%+v %+v, want the rules of there, and Guests as they are set here", role, guest)
+	}
+
+	// A role that is gone there allows nothing.
+	there.Roles = there.Roles[:3]
+	roles = run("gone", credentials.RoleTally{Updated: 1, Unchanged: 3})
+	if role, ok := roles.Role(5); !ok || role.Everything || len(role.Rules) > 0 {
+		t.Errorf("%+v", role)
+	}
+	there.Absent = true // of which no row can be at fault
+	run("a version without roles", credentials.RoleTally{})
+}
+
+// TestSetRoles sets, assigns and removes roles as an operator does.
+func TestSetRoles(t *testing.T) { sqltest.EachEngine(t, testSetRoles) }
+
+func testSetRoles(t *testing.T, e sqltest.Engine) {
+	db := openDemo(t, e)
+	admins := db.Admins()
+	rule := func(privilege string) []adapter.AccessRule {
+		return []adapter.AccessRule{{Resource: adapter.Orders, Privilege: privilege}}
+	}
+	first, err := admins.SetRole(t.Context(), adapter.AccessRole{Name: "Läger", Rules: append(rule("retrieve"), rule("retrieve")...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := admins.SetRole(t.Context(), adapter.AccessRole{Name: "lager", Rules: rule("create")})
+	if err != nil || second != first || first <= adapter.CustomerRole {
+		t.Errorf("%d, %d, %v; want one role", first, second, err)
+	}
+	roles, err := db.Credentials().AccessRoles(t.Context())
+	if want := (adapter.AccessRoles{Roles: []adapter.AccessRole{{ID: first, Name: "lager", Rules: rule("create")}}}); err != nil || cmp.Diff(want, roles) != "" {
+		t.Errorf("%+v, %v", roles, err)
+	}
+	if _, err := admins.AssignRole(t.Context(), "admin", "LAGER"); err != nil {
+		t.Fatal(err)
+	}
+	for name, err := range map[string]error{
+		"not found: a role":             errorOf(admins.AssignRole(t.Context(), "admin", "other")),
+		"not found: an administrator":   errorOf(admins.AssignRole(t.Context(), "other", "lager")),
+		"not found: a role to remove":   admins.RemoveRole(t.Context(), "other"),
+		"invalid: a role that one has":  admins.RemoveRole(t.Context(), "lager"),
+		"invalid: a role without name":  errorOf(admins.SetRole(t.Context(), adapter.AccessRole{})),
+		"invalid: a name that is long":  errorOf(admins.SetRole(t.Context(), adapter.AccessRole{Name: strings.Repeat("x", 256)})),
+		"invalid: a name with a U+0000": errorOf(admins.SetRole(t.Context(), adapter.AccessRole{Name: "x\x00"})),
+	} {
+		want := adapter.Invalid
+		if strings.HasPrefix(name, "not found") {
+			want = adapter.NotFound
+		}
+		if adapter.KindOf(err) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := admins.AssignRole(t.Context(), "admin", ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := admins.RemoveRole(t.Context(), "Lager"); err != nil {
+		t.Error(err)
 	}
 }
+
+// errorOf returns the error of two results.
+func errorOf[T any](_ T, err error) error { return err }

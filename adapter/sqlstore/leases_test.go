@@ -163,7 +163,7 @@ func testFencing(t *testing.T, e sqltest.Engine) {
 		"unparking":  func() error { return notes.Unpark(t.Context(), "old", "products") },
 		"credentials": func() error {
 			_, err := paused.Credentials().Import(t.Context(), credentials.Foreign{
-				Admins:    func(func(adapter.LegacyAdmin, error) bool) {},
+				Admins:    func(func(adapter.Admin, error) bool) {},
 				Consumers: func(func(adapter.Consumer, error) bool) {},
 				Tokens:    func(func(adapter.LegacyToken, error) bool) {},
 			}, credentials.ImportOptions{Lease: &lease})

@@ -43,6 +43,11 @@ type Principal struct {
 	AdminID    int64 // 0 for an Admin whose API key belongs to no administrator
 	// ConsumerID or KeyID identifies the client program of a Customer or an Admin.
 	ConsumerID, KeyID int64
+	// Grants are the calls that the role of the sender allows; nil stands for all calls of its
+	// kind of user. NoRole: an administrator without a role, every call of whom fails
+	// (configurations 8).
+	Grants *contract.Grants
+	NoRole bool
 }
 
 // Client returns a number that identifies the client program: the id of the consumer, the negated
@@ -102,6 +107,9 @@ type Options struct {
 	// Keys looks up API keys. Without it, a Bearer Authorization header is ignored like all
 	// schemes other than OAuth (wire 4).
 	Keys Keys
+	// Roles looks up the REST roles. Without it everybody may make all calls of their kind of
+	// user.
+	Roles Roles
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Log, unless nil, gets a line at debug level for each refused request, with the base string
@@ -127,6 +135,7 @@ type Authenticator struct {
 	now             func() time.Time
 	log             *slog.Logger // may be nil
 	cache           atomic.Pointer[credentialCache]
+	rights          rightsCache
 }
 
 // New returns an Authenticator that uses the two stores.
@@ -139,6 +148,7 @@ func New(credentials Credentials, nonces Nonces, o Options) *Authenticator {
 	if a.now == nil {
 		a.now = time.Now
 	}
+	a.rights.roles, a.rights.now = o.Roles, a.now
 	if o.PublicURL != nil {
 		a.publicOrigins = origins(o.PublicURL.Scheme, o.PublicURL.Host)
 	}
@@ -148,6 +158,7 @@ func New(credentials Credentials, nonces Nonces, o Options) *Authenticator {
 
 // Purge empties all caches. Call it when the store was replaced.
 func (a *Authenticator) Purge() {
+	a.rights.current.Store(nil)
 	a.cache.Store(newCredentialCache(a.credentials, a.keys, a.now))
 }
 
@@ -174,6 +185,12 @@ func (a *Authenticator) Anonymous(authorization string) bool {
 // credentials are rejected; [ErrUnverifiable]; or a wrapped error of Request.Form. Any other
 // error means that a store failed, so that the credentials could not be checked.
 func (a *Authenticator) Authenticate(ctx context.Context, r *Request) (Principal, error) {
+	p, err := a.identify(ctx, r)
+	return a.withRights(ctx, p, err)
+}
+
+// identify returns the sender of r without rights.
+func (a *Authenticator) identify(ctx context.Context, r *Request) (Principal, error) {
 	if a.Anonymous(r.Authorization) {
 		return Principal{Role: contract.Guest}, nil
 	}

@@ -65,6 +65,7 @@ const (
 	NoRoute
 	InvalidMethod
 	AccessDenied
+	AdminWithoutRole
 	InvalidVersion
 	MethodNotImplemented
 	CategoryMethodNotImplemented
@@ -218,6 +219,7 @@ var faults = [faultCount][columns]Fault{
 	NoRoute:                      both(Fault{Code: 404, Message: "Request does not match any route."}),
 	InvalidMethod:                both(Fault{Code: 400, Message: "Invalid request method"}),
 	AccessDenied:                 both(Fault{Code: 403, Message: "Access denied"}),
+	AdminWithoutRole:             both(Fault{Code: 0, Message: "Admin role not found", Status500: true}),
 	InvalidVersion:               both(Fault{Code: 400, Message: `Invalid version "%s" requested.`}),
 	MethodNotImplemented:         both(Fault{Code: 405, Message: "Resource method not implemented yet."}),
 	CategoryMethodNotImplemented: {documented: {Code: 405, Message: "Resource method not implemented yet"}, magento: {Code: 405, Message: "Resource method not implemented yet."}},

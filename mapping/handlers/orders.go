@@ -115,8 +115,8 @@ func (o *Orders) newReply(c *resource.Call, view contract.View) *reply {
 	fields, _ := o.ListReader(c.Principal.Role).Select(view, &c.Query)
 	for _, part := range []*part{&o.addresses, &o.items, &o.comments} {
 		field, _ := o.Fields.Index(part.field)
-		if !o.Fields.Fields[field].Readable(o.Dialect, c.Principal.Role, view) {
-			continue // not readable for the role (wire 4)
+		if !o.Fields.Fields[field].Readable(o.Dialect, c.Principal.Role, view) || !c.Principal.Grants.Allow(string(part.Schema.Resource), contract.GET) {
+			continue // the caller may not read it (wire 4; configurations 8)
 		}
 		r.parts = append(r.parts, replyPart{part: part, shown: slices.Contains(fields, field)})
 	}

@@ -200,9 +200,13 @@ func checkMethod(_ context.Context, s *Pipeline, c *Run) error {
 	return nil
 }
 
-// authorize refuses roles that lack the privilege for the call (wire 4).
+// authorize refuses kinds of users who may not make the call (wire 4), and callers whose role does
+// not allow it (configurations 8).
 func authorize(_ context.Context, s *Pipeline, c *Run) error {
-	if s.access(c) == contract.Deny {
+	switch {
+	case c.Principal.NoRole:
+		return s.dialect.Fault(contract.AdminWithoutRole)
+	case s.access(c) == contract.Deny, !c.Principal.Grants.Allow(c.Route.Resource, c.Method):
 		return s.dialect.Fault(contract.AccessDenied)
 	}
 	return nil

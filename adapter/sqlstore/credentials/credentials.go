@@ -42,7 +42,7 @@ func Counters() []engine.Counter {
 
 // Tables returns the tables of credentials; a table comes before the tables that it refers to.
 func Tables() []string {
-	return []string{"oauth_nonce", "oauth_token", "oauth_consumer", "api_key"}
+	return []string{"oauth_nonce", "oauth_token", "oauth_consumer", "api_key", "access_rule", "access_role", "admin_role"}
 }
 
 // tokenLength is the length of consumer keys and tokens, in bytes.

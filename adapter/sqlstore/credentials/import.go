@@ -18,10 +18,8 @@ import (
 //   - An administrator who is inactive in the other system is disabled here as by
 //     Admins.Disable, regardless of the options, and no token of theirs is imported. An
 //     administrator with a password hash of unknown form cannot log in.
-//   - Every administrator has all rights here, and every Customer all rights that the interface
-//     offers Customers. An administrator with limited rights in the other system is not added
-//     and gets no further tokens, unless o.Widened names them; for the tokens of customers
-//     o.WidenCustomers decides. Tokens that are here stay.
+//   - Guests, Customers and each administrator get the role that they have in the other system.
+//     A role or an assignment that an operator has made here stays, whatever it is there.
 //
 // Kinds: Conflict if another process adds credentials at the same time; Internal for secrets
 // that the configured key does not decrypt; Unavailable. An error of one of the sequences is
@@ -30,7 +28,7 @@ func (c *Store) Import(ctx context.Context, from Foreign, o ImportOptions) (Impo
 	const op = "import credentials"
 	var done ImportReport
 	err := coordination.WriteLease(ctx, c.db, op, o.Lease, func(tx *engine.Tx) error {
-		in := credentialImport{c: c, tx: tx, ImportOptions: o, consumers: map[int64]int64{}, admins: map[int64]int64{}, disabledAdmins: map[int64]bool{}, limitedAdmins: map[int64]bool{}}
+		in := credentialImport{c: c, tx: tx, ImportOptions: o, consumers: map[int64]int64{}, admins: map[int64]int64{}, disabledAdmins: map[int64]bool{}}
 		err := in.run(ctx, from)
 		done = in.result
 		return err
@@ -39,17 +37,18 @@ func (c *Store) Import(ctx context.Context, from Foreign, o ImportOptions) (Impo
 }
 
 func (in *credentialImport) run(ctx context.Context, from Foreign) error {
-	if err := forEach(in, from.Admins, func(a adapter.LegacyAdmin) error { return in.importAdmin(ctx, a) }); err != nil {
+	if err := in.importRoles(ctx, from.Roles); err != nil {
 		return err
 	}
-	in.customersLimited = from.CustomerLimits != "" && !in.WidenCustomers
+	if err := forEach(in, from.Admins, func(a adapter.Admin) error { return in.importAdmin(ctx, a) }); err != nil {
+		return err
+	}
 	if err := forEach(in, from.Consumers, func(consumer adapter.Consumer) error { return in.importConsumer(ctx, consumer) }); err != nil {
 		return err
 	}
 	if err := forEach(in, from.Tokens, func(t adapter.LegacyToken) error { return in.importToken(ctx, t) }); err != nil {
 		return err
 	}
-	in.reportCustomers(from.CustomerLimits)
 	if in.DryRun {
 		return nil
 	}

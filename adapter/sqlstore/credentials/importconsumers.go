@@ -17,11 +17,11 @@ import (
 // Foreign are the credentials of another system, with its ids. Import may
 // iterate over each sequence several times.
 type Foreign struct {
-	Admins    iter.Seq2[adapter.LegacyAdmin, error]
+	Admins    iter.Seq2[adapter.Admin, error]
 	Consumers iter.Seq2[adapter.Consumer, error]
 	Tokens    iter.Seq2[adapter.LegacyToken, error]
-	// CustomerLimits describes the limits of Customers there, like [adapter.LegacyAdmin].Limits.
-	CustomerLimits string
+	// Roles are the roles there; nil stands for a system without roles.
+	Roles *adapter.LegacyRoles
 }
 
 // ImportOptions control Store.Import.
@@ -31,10 +31,6 @@ type ImportOptions struct {
 	// Replace makes Import overwrite existing credentials that differ from the other
 	// system's. Without it they stay unchanged.
 	Replace bool
-	// Widened names administrators who are imported, with all rights, even if the other system
-	// limits them and without Admins. WidenCustomers does the same for the tokens of customers.
-	Widened        []string
-	WidenCustomers bool
 	// DryRun makes Import report its results without storing anything.
 	DryRun bool
 	// Expected, if not nil, reports in a dry run whether a customer who does not exist
@@ -66,11 +62,8 @@ const (
 	NoCustomer  Reason = "its customer is not here"
 	// OtherCustomer keeps out a token that would act for a different person here.
 	OtherCustomer Reason = "the customer of its id has another e-mail address here"
-	// Limited keeps out a user who would have more rights here than in the other system.
-	Limited      Reason = "may do less in the legacy store than here"
-	LimitedOwner Reason = "its owner may do less in the legacy store than here"
-	NoOwner      Reason = "it belongs to nobody"
-	UnknownHash  Reason = "the password has an unknown form: this administrator needs a new one"
+	NoOwner       Reason = "it belongs to nobody"
+	UnknownHash   Reason = "the password has an unknown form: this administrator needs a new one"
 )
 
 // A Tally counts the results for credentials of one kind.
@@ -89,38 +82,22 @@ func (t *Tally) skip(why Reason) {
 	t.Skipped[why]++
 }
 
-// An ImportNote reports the outcome for one consumer or administrator.
+// An ImportNote reports the outcome for one consumer, administrator or role.
 type ImportNote struct {
-	Kind    string `json:"kind"` // "consumer" or "admin"
+	Kind    string `json:"kind"` // "consumer", "admin" or "role"
 	Name    string `json:"name"`
 	Outcome string `json:"word"` // "added", "updated", "differs" or a Reason
 }
 
-// A LimitedUser is an administrator, or all Customers, with fewer rights in the other system than
-// here, where every user of a kind has all rights.
-type LimitedUser struct {
-	// ID and Username identify an administrator in the other system; 0 and "" stand for all
-	// Customers.
-	ID       int64  `json:"id,omitempty"`
-	Username string `json:"username,omitempty"`
-	Limits   string `json:"limits"` // their rights there, for people
-	// State is whether they have all rights here.
-	State LimitedState `json:"state"`
+// A RoleTally counts the results for roles.
+type RoleTally struct {
+	Added     int `json:"added"`
+	Updated   int `json:"updated"`
+	Unchanged int `json:"unchanged"`
+	Assigned  int `json:"assigned"` // administrators who got another role
 }
 
-// A LimitedState is the result of the import for a [LimitedUser].
-type LimitedState string
-
-const (
-	// LimitedOut has no rights here: neither the user nor tokens were imported.
-	LimitedOut LimitedState = "not imported"
-	// LimitedHere has all rights here from before. No further tokens are imported.
-	LimitedHere LimitedState = "here"
-	// LimitedWidened has all rights here, because of the options.
-	LimitedWidened LimitedState = "widened"
-)
-
-// maxNotes bounds ImportReport.Notes, and ImportReport.Limited.
+// maxNotes bounds ImportReport.Notes.
 const maxNotes = 1000
 
 // An ImportReport holds the results of Store.Import.
@@ -128,9 +105,11 @@ type ImportReport struct {
 	Admins    Tally        `json:"admins"`
 	Consumers Tally        `json:"consumers"`
 	Tokens    Tally        `json:"tokens"`
+	Roles     RoleTally    `json:"roles"`
 	Notes     []ImportNote `json:"named,omitempty"` // the first 1000
-	// Limited are the first 1000 users with fewer rights in the other system.
-	Limited []LimitedUser `json:"limited,omitempty"`
+	// RoleFaults name the rows of the other system's roles that could not be carried over. They
+	// allow nothing here.
+	RoleFaults []string `json:"role_faults,omitempty"`
 }
 
 // progressEvery is the number of credentials between two progress reports.
@@ -144,14 +123,13 @@ type credentialImport struct {
 	c  *Store
 	tx *engine.Tx
 	ImportOptions
-	consumers, admins map[int64]int64 // id in this database by the id in the other system
-	disabledAdmins    map[int64]bool  // by the id in the other system: inactive there, or disabled here
-	limitedAdmins     map[int64]bool  // by the id in the other system: have fewer rights there, and are not widened
-	// customersLimited: Customers have fewer rights there, and are not widened. customersHere:
-	// tokens of theirs are here all the same.
-	customersLimited, customersHere bool
-	processed                       int
-	result                          ImportReport
+	consumers, admins map[int64]int64      // id in this database by the id in the other system
+	disabledAdmins    map[int64]bool       // by the id in the other system: inactive there, or disabled here
+	roles             *adapter.LegacyRoles // nil if the other system has none
+	rolesHere         adapter.AccessRoles  // before the import
+	roleIDs           map[int64]int64      // id in this database by the id in the other system
+	processed         int
+	result            ImportReport
 }
 
 // forEach calls f for each element of from and reports the progress.
@@ -201,10 +179,10 @@ func (in *credentialImport) freeID(ctx context.Context, table, column string, id
 }
 
 // importAdmin finds the administrator of that user name, for the tokens that follow, and creates
-// it if Admins is set. An existing administrator is never changed, except that it is disabled if
-// the legacy store has disabled it. An administrator with limited rights in the legacy store is
-// created only if Widened names it. With DryRun the function only counts.
-func (in *credentialImport) importAdmin(ctx context.Context, a adapter.LegacyAdmin) error {
+// it if Admins is set. An existing administrator is never changed, except that it gets its role in
+// the legacy store, and is disabled if the legacy store has disabled it. With DryRun the function
+// only counts.
+func (in *credentialImport) importAdmin(ctx context.Context, a adapter.Admin) error {
 	in.disabledAdmins[a.ID] = a.Disabled
 	tally := &in.result.Admins
 	var id int64
@@ -213,24 +191,22 @@ func (in *credentialImport) importAdmin(ctx context.Context, a adapter.LegacyAdm
 	if err != nil {
 		return err
 	}
-	isLimited := in.limitAdmin(a, found && disabled.Int64 == 0)
 	switch {
 	case found && a.Disabled && disabled.Int64 == 0:
 		in.admins[a.ID] = id
 		tally.Updated++
 		in.addNote("admin", a.Username, "disabled: not active in the legacy store")
 		if !in.DryRun {
-			_, err = adminTx{in.tx}.disable(ctx, id)
+			if _, err := (adminTx{in.tx}).disable(ctx, id); err != nil {
+				return err
+			}
 		}
-		return err
+		return in.importAssignment(ctx, a, id)
 	case found:
 		in.admins[a.ID], in.disabledAdmins[a.ID] = id, disabled.Int64 != 0
-		tally.Unchanged++
-		return nil // the password may have been changed here, or hashed in a better way
-	case isLimited:
-		tally.skip(Limited)
-		return nil
-	case !in.Admins && !in.isWidened(a.Username):
+		tally.Unchanged++ // the password may have been changed here, or hashed in a better way
+		return in.importAssignment(ctx, a, id)
+	case !in.Admins:
 		tally.skip(NoImport)
 		return nil
 	case a.Username == "" || utf8.RuneCountInString(a.Username) > maxUsername:
@@ -238,7 +214,10 @@ func (in *credentialImport) importAdmin(ctx context.Context, a adapter.LegacyAdm
 		in.addNote("admin", fmt.Sprintf("id %d", a.ID), string(BadName))
 		return nil
 	}
-	return in.addAdmin(ctx, a.Admin)
+	if err := in.addAdmin(ctx, a); err != nil {
+		return err
+	}
+	return in.importAssignment(ctx, a, in.admins[a.ID])
 }
 
 // addAdmin creates an administrator, under its id if that is free.

@@ -36,8 +36,6 @@ func (in *credentialImport) resolveOwner(ctx context.Context, foreign adapter.Le
 		switch {
 		case in.disabledAdmins[t.AdminID]:
 			return t, AdminLocked, nil
-		case !ok && in.limitedAdmins[t.AdminID]:
-			return t, LimitedOwner, nil
 		case !ok:
 			return t, NoAdmin, nil
 		}
@@ -84,19 +82,13 @@ func (in *credentialImport) importToken(ctx context.Context, foreign adapter.Leg
 	if err != nil {
 		return err
 	}
-	isLimited := in.isLimited(foreign)
 	if !found {
-		if isLimited {
-			tally.skip(LimitedOwner)
-			return nil
-		}
 		tally.Added++
 		return in.addToken(ctx, lower, t)
 	}
 	differs := here.ConsumerID != t.ConsumerID || here.AdminID != t.AdminID || here.CustomerID != t.CustomerID || here.Secret != t.Secret ||
 		here.Verifier != t.Verifier || here.Type != t.Type
-	in.customersHere = in.customersHere || isLimited && here.AdminID == 0 && !here.Revoked && !t.Revoked
-	revoke, replace := t.Revoked && !here.Revoked, differs && in.Replace && !isLimited
+	revoke, replace := t.Revoked && !here.Revoked, differs && in.Replace
 	switch {
 	case replace, revoke:
 		tally.Updated++

@@ -79,6 +79,7 @@ func (w *wiring) newAuthenticator() (*auth.Authenticator, error) {
 		}
 	}
 	credentials := w.dbGuard.Credentials(w.db.Credentials())
+	options.Roles = credentials
 	if w.config.Auth.Bearer {
 		options.Keys = credentials
 	}

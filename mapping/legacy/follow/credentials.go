@@ -20,8 +20,8 @@ type credentialFollower struct {
 	digest string
 	// withoutOwner: some tokens were not imported, as their owners were not here.
 	withoutOwner bool
-	// named are the users with fewer permissions in the legacy store that were logged already.
-	named map[credentials.LimitedUser]bool
+	// named are the faults of roles that were logged already.
+	named map[string]bool
 }
 
 // follow imports the credentials of the legacy store if they have changed. It first revokes the
@@ -64,7 +64,7 @@ func (c *credentialFollower) follow(ctx context.Context) error {
 		}
 	}
 	c.imp.Report.Credentials = &done
-	c.nameLimited(done.Limited)
+	c.nameFaults(done.RoleFaults)
 	for _, t := range []credentials.Tally{done.Admins, done.Consumers, done.Tokens} {
 		c.metrics.credentials.Add(float64(t.Added + t.Updated))
 	}
@@ -74,22 +74,12 @@ func (c *credentialFollower) follow(ctx context.Context) error {
 	return nil
 }
 
-// nameLimited logs the users with fewer permissions in the legacy store than here, each once per
-// state. It identifies administrators by id, not by name.
-func (c *credentialFollower) nameLimited(limited []credentials.LimitedUser) {
-	named := map[credentials.LimitedUser]bool{}
-	for _, u := range limited {
-		if named[u] = true; c.named[u] || u.State == credentials.LimitedWidened {
-			continue
-		}
-		user := slog.Any("admin_user", u.ID)
-		if u.ID == 0 {
-			user = slog.String("users", "customers")
-		}
-		if u.State == credentials.LimitedHere {
-			c.log.Warn("users of the legacy store can do less there than here, where they have all rights: disable them, or accept it with portico credentials import --widen or --widen-customers", user, "rights_there", u.Limits)
-		} else {
-			c.log.Warn("users of the legacy store can do less there than here, so they and their tokens are not imported: portico credentials import --widen or --widen-customers imports them with all rights", user, "rights_there", u.Limits)
+// nameFaults logs the rows of the legacy store's roles that could not be carried over, each once.
+func (c *credentialFollower) nameFaults(faults []string) {
+	named := map[string]bool{}
+	for _, fault := range faults {
+		if named[fault] = true; !c.named[fault] {
+			c.log.Warn("a row of the legacy store's REST roles is not carried over, and allows nothing here", "row", fault)
 		}
 	}
 	c.named = named

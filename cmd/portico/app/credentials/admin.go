@@ -28,7 +28,7 @@ func addAdminCommand(p *program.Program) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return program.WriteResult(cmd, PrintedAdmin{ID: int64(id), Username: username, LogsIn: true}, func(w io.Writer) {
+			return program.WriteResult(cmd, PrintedAdmin{ID: int64(id), Username: username, LogsIn: true, Role: roleName("", true)}, func(w io.Writer) {
 				fmt.Fprintf(w, "admin\t%d\nusername\t%s\n", id, username)
 			})
 		})

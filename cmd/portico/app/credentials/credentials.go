@@ -33,12 +33,18 @@ a customer, or an administrator to whom add-admin has given a password.
 A new client needs no OAuth if auth.bearer is on; it sends an API key:
   portico credentials add-key --name "probe" --admin
 
+A role says which calls an administrator, all Customers or all Guests may make; without one they
+may make all:
+  portico credentials set-role --name warehouse --allow "stock_items: retrieve, update"
+  portico credentials assign-role --username erp --role warehouse
+
 Programs keep the credentials of the legacy store if you import them:
   portico credentials import --from mysql:user:password@tcp(host:3306)/database
 
 Secrets are shown once, when they are created.`,
 	}
 	cmd.AddCommand(addConsumerCommand(p), addTokenCommand(p), addAdminCommand(p), disableAdminCommand(p), enableAdminCommand(p), addKeyCommand(p), listCredentialsCommand(p),
+		setRoleCommand(p), removeRoleCommand(p), assignRoleCommand(p),
 		revokeCommand(p), rekeyCommand(p))
 	return cmd
 }

@@ -21,7 +21,7 @@ type credentialLister struct {
 // credentialListers returns the listers. The first one is the default of "credentials
 // list".
 func credentialListers() []credentialLister {
-	return []credentialLister{{"consumers", listConsumers}, {"keys", listKeys}, {"admins", listAdmins}}
+	return []credentialLister{{"consumers", listConsumers}, {"keys", listKeys}, {"admins", listAdmins}, {"roles", listRoles}}
 }
 
 // listCredentialsCommand returns the command "credentials list".
@@ -30,7 +30,7 @@ func listCredentialsCommand(p *program.Program) *cobra.Command {
 	for _, l := range credentialListers() {
 		kinds = append(kinds, l.kind)
 	}
-	cmd := Subcommand(p, "list [consumers | keys | admins]", "List consumers with their tokens, API keys or administrators, without secrets",
+	cmd := Subcommand(p, "list [consumers | keys | admins | roles]", "List consumers with their tokens, API keys, administrators or roles, without secrets",
 		cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
 		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, args []string) error {
 			for _, l := range credentialListers() {
@@ -120,6 +120,8 @@ type PrintedAdmin struct {
 	Username string `json:"username"`
 	LogsIn   bool   `json:"logs_in"` // has a password, and is not disabled
 	Disabled bool   `json:"disabled"`
+	// Role is the name of the role, "(everything)" or, if every call fails, "(none)".
+	Role string `json:"role"`
 }
 
 // ReadAdmins returns all administrators.
@@ -132,14 +134,32 @@ func ReadAdmins(ctx context.Context, db *sqlstore.DB) ([]PrintedAdmin, error) {
 	if err != nil {
 		return nil, err
 	}
+	roles, err := db.Credentials().AccessRoles(ctx)
+	if err != nil {
+		return nil, err
+	}
 	admins := []PrintedAdmin{}
 	for _, r := range result.Records {
 		disabled := r.Get("disabled").Int() != 0
 		admins = append(admins, PrintedAdmin{
 			ID: r.Get("admin_id").Int(), Username: r.Get("username").Text(), LogsIn: !disabled && !r.Get("password_hash").Empty(), Disabled: disabled,
+			Role: roleOf(&roles, r.Get("admin_id").Int()),
 		})
 	}
 	return admins, nil
+}
+
+// roleOf returns the name of an administrator's role for people.
+func roleOf(roles *adapter.AccessRoles, admin int64) string {
+	assigned, ok := roles.Of(admin)
+	role, known := roles.Role(assigned.RoleID)
+	switch {
+	case !ok || assigned.Everything:
+		return roleName("", true)
+	case !known:
+		return "(none)"
+	}
+	return role.Name
 }
 
 // listAdmins prints all administrators.
@@ -149,9 +169,9 @@ func listAdmins(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) error 
 		return err
 	}
 	return program.WriteResult(cmd, admins, func(w io.Writer) {
-		fmt.Fprintln(w, "ID\tUSERNAME\tLOGS IN\tDISABLED")
+		fmt.Fprintln(w, "ID\tUSERNAME\tLOGS IN\tDISABLED\tROLE")
 		for _, a := range admins {
-			fmt.Fprintf(w, "%d\t%s\t%t\t%t\n", a.ID, program.Printable(a.Username), a.LogsIn, a.Disabled)
+			fmt.Fprintf(w, "%d\t%s\t%t\t%t\t%s\n", a.ID, program.Printable(a.Username), a.LogsIn, a.Disabled, program.Printable(a.Role))
 		}
 	})
 }

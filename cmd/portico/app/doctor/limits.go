@@ -5,14 +5,15 @@ import (
 	"fmt"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/importer"
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/cmd/portico/app/credentials"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
+	"github.com/portico-commerce/portico/mapping/auth"
+	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// checkLimits finds users who have all rights here and fewer in the legacy store, such as users
+// checkLimits finds users who may do more here than in the legacy store, such as administrators
 // that an earlier version has imported.
 func (e *examination) checkLimits(ctx context.Context) []Finding {
 	f := e.cfg.Follow
@@ -40,73 +41,57 @@ func (e *examination) checkLimits(ctx context.Context) []Finding {
 
 // limitFindings compares the rights of users here with their rights in the legacy store.
 func limitFindings(ctx context.Context, db *sqlstore.DB, legacy *magento1.Database) (findings []Finding, err error) {
-	widened, err := importer.ReadWidened(ctx, db)
+	roles, err := db.Credentials().AccessRoles(ctx)
 	if err != nil {
 		return nil, err
+	}
+	rolesThere, err := legacy.Roles(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if rolesThere.Absent {
+		return one(passed("", "the version of the legacy store has no roles")), nil
+	}
+	here, there := auth.NewRights(&roles), auth.NewRights(&rolesThere.AccessRoles)
+	for _, kind := range []contract.Role{contract.Guest, contract.Customer} {
+		p := auth.Principal{Role: kind}
+		if beyond := here.Beyond(p, there, p); beyond != "" {
+			findings = append(findings, warned("", fmt.Sprintf("%ss may do more here than in the legacy store: %s", kind, beyond),
+				"Run portico credentials import, or limit them with portico credentials set-role."))
+		}
 	}
 	enabled, err := enabledAdmins(ctx, db)
 	if err != nil {
 		return nil, err
 	}
-	accepted := 0
 	for one, err := range legacy.Admins(ctx) {
-		switch {
-		case err != nil:
-			return nil, err
-		case one.Limits == "" || one.Disabled || !enabled[adapter.Fold(one.Username)]:
-		case widened.Has(one.Username):
-			accepted++
-		default:
-			findings = append(findings, warned("", fmt.Sprintf("administrator %.64q has all rights here and fewer in the legacy store: %s", one.Username, one.Limits),
-				fmt.Sprintf("Run portico credentials disable-admin %.64q, or accept it with portico credentials import --widen %.64[1]q.", one.Username)))
+		id, known := enabled[adapter.Fold(one.Username)]
+		if err != nil || one.Disabled || !known {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		beyond := here.Beyond(auth.Principal{Role: contract.Admin, AdminID: id}, there, auth.Principal{Role: contract.Admin, AdminID: one.ID})
+		if beyond != "" {
+			findings = append(findings, warned("", fmt.Sprintf("administrator %.64q may do more here than in the legacy store: %s", one.Username, beyond),
+				"Run portico credentials import, or give the administrator another role with portico credentials assign-role."))
 		}
 	}
-	found, err := customerLimits(ctx, db, legacy, widened)
-	if err != nil {
-		return nil, err
-	}
-	if findings = append(findings, found...); len(findings) > 0 {
+	if len(findings) > 0 {
 		return findings, nil
 	}
-	if accepted > 0 || widened.Customers {
-		return one(passed("", fmt.Sprintf("those who have more rights here were accepted with --widen or --widen-customers: %d administrators", accepted))), nil
-	}
-	return one(passed("", "nobody has more rights here")), nil
+	return one(passed("", "nobody may do more here")), nil
 }
 
-// enabledAdmins returns the folded usernames of the administrators who are not disabled.
-func enabledAdmins(ctx context.Context, db *sqlstore.DB) (map[string]bool, error) {
+// enabledAdmins returns the ids of the administrators who are not disabled, by their folded usernames.
+func enabledAdmins(ctx context.Context, db *sqlstore.DB) (map[string]int64, error) {
 	admins, err := credentials.ReadAdmins(ctx, db)
-	enabled := map[string]bool{}
+	enabled := map[string]int64{}
 	for _, a := range admins {
-		enabled[adapter.Fold(a.Username)] = !a.Disabled
-	}
-	return enabled, err
-}
-
-// customerLimits returns the finding about tokens of customers that have more rights here than in
-// the legacy store. It returns no finding if there are no such tokens, or an operator has accepted
-// them.
-func customerLimits(ctx context.Context, db *sqlstore.DB, legacy *magento1.Database, widened importer.Widened) ([]Finding, error) {
-	limits, err := legacy.CustomerLimits(ctx)
-	if err != nil || limits == "" || widened.Customers {
-		return nil, err
-	}
-	grants, err := db.Credentials().List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	tokens := 0
-	for _, grant := range grants {
-		for _, t := range grant.Tokens {
-			if t.CustomerID != 0 && t.AdminID == 0 && !t.Revoked {
-				tokens++
-			}
+		if !a.Disabled {
+			enabled[adapter.Fold(a.Username)] = a.ID
 		}
 	}
-	if tokens == 0 {
-		return nil, nil
-	}
-	return one(warned("", fmt.Sprintf("tokens of customers are valid here (%d), and customers may do less in the legacy store: %s", tokens, limits),
-		"Limit what customers read and write with the setting fields, or accept it with portico credentials import --widen-customers.")), nil
+	return enabled, err
 }

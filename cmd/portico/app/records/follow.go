@@ -57,8 +57,7 @@ records of a kind and more than 10 are gone, none of them are removed, and the l
 --allow-removals lets them go. Records of a resource of which the setting routes says that
 Portico answers the writes, while there is a legacy store at legacy.url, are neither replaced
 nor removed. Settings that the legacy store changes are named in the log: nobody takes them over.
-So are users to whom the legacy store allows less than everything: they and their tokens are not
-imported, unless an import has widened their rights (portico credentials import --widen).
+The REST roles follow those of the legacy store with the credentials, unless they were set here.
 
 With the adapter rest, each change is made at the backend, too, one by one. What that refuses
 stays as it is on both sides, or unseen if it is new, and counts as a record that cannot be

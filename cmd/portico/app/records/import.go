@@ -29,7 +29,6 @@ type importCommand struct {
 	sourceName string
 	removals   int64 // -1: not given
 	admins     bool
-	widen      widening
 }
 
 // ImportCommand returns the command "import".
@@ -55,7 +54,6 @@ func ImportCommand(p *program.Program) *cobra.Command {
 	cmd.Flags().StringVar(&flags.sourceName, "source", "", "name under which the store notes the legacy store: that of an earlier import if the shop has moved to another server since")
 	cmd.Flags().Int64Var(&flags.removals, "allow-removals", -1, "with --update, remove up to so many records even if they look like too many")
 	cmd.Flags().BoolVar(&flags.admins, "admins", false, "with credentials: import administrators, too; all always does")
-	flags.widen.addFlags(cmd)
 	cmd.Flags().Bool("json", false, "print JSON")
 	cmd.AddCommand(importConfigCommand(p))
 	return cmd
@@ -81,9 +79,8 @@ keep their ids, customers their passwords, and programs their keys and tokens.
   addresses        customers' addresses
   orders           orders with their lines, addresses and comments
   credentials      consumers and access tokens, with --admins administrators. Without
-                   auth.secret_key their secrets are stored unencrypted. Users whose
-                   REST role in the legacy store allows less than everything are left out
-                   and named, unless --widen NAME or --widen-customers is given
+                   auth.secret_key their secrets are stored unencrypted. The REST roles
+                   come with them
 
 A part needs those before it: a product whose website is not here is skipped, and so are
 the addresses and orders of a customer who is not here. Everything skipped is counted by
@@ -213,7 +210,7 @@ func (flags *importCommand) transfer(cmd *cobra.Command, cfg *config.Config, db 
 	return importer.Options{
 		From: flags.options(dsn, schemas), Store: db, Media: flags.media, MaxMedia: cfg.Limits.BodyBytes,
 		Settings: settingTexts(cfg), URLKey: handlers.URLKeyFromName, Lists: settingLists(cfg), MissingFields: missingFields(cfg), WrittenHere: writtenHere(cfg),
-		DryRun: flags.dryRun, Update: flags.update, AllowRemovals: flags.removals, Source: flags.sourceName, Admins: flags.admins, Widened: flags.widen.admins, WidenCustomers: flags.widen.customers,
+		DryRun: flags.dryRun, Update: flags.update, AllowRemovals: flags.removals, Source: flags.sourceName, Admins: flags.admins,
 		Progress: func(p magento1.Part, total int64) importer.Progress {
 			return newImportProgress(cmd.ErrOrStderr(), string(p), total)
 		},
@@ -246,8 +243,6 @@ func checkImport(p *program.Program, cfg *config.Config, flags *importCommand, p
 	switch {
 	case flags.removals >= 0 && !flags.update:
 		return errors.New("--allow-removals needs --update: without it nothing is removed")
-	case !flags.widen.isEmpty() && !importsCredentials(parts):
-		return errors.New("--widen and --widen-customers say who is imported with the credentials: name the part credentials, or all")
 	case flags.sourceName != "" && !importer.IsSourceName(flags.sourceName):
 		return fmt.Errorf("--source must have at most %d letters, digits, underscores and hyphens", importer.MaxSourceName)
 	default:

@@ -23,10 +23,9 @@ import (
 func CredentialsImportCommand(p *program.Program) *cobra.Command {
 	var source importSource
 	var admins bool
-	var widen widening
 	cmd := credentials.Subcommand(p, "import --from DSN", "Import consumers and tokens from a database of Magento 1 or OpenMage", cobra.NoArgs,
 		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, _ []string) error {
-			return importCredentialsAlone(ctx, p, cmd, db, &source, stored.ImportOptions{Admins: admins, Widened: widen.admins, WidenCustomers: widen.customers})
+			return importCredentialsAlone(ctx, p, cmd, db, &source, stored.ImportOptions{Admins: admins})
 		})
 	cmd.Long = `Import consumers and access tokens from a database of Magento 1 or OpenMage, so that
 programs keep their keys and tokens. The command imports everything or nothing. It is
@@ -44,37 +43,18 @@ in the store, with all their tokens: see "portico credentials enable-admin".
 Request tokens are not imported. A token that is revoked in the legacy store or in the store
 is revoked in the store afterwards.
 
-Every administrator has all rights in the store. An administrator whose REST role in the
-legacy store allows less than everything, or who has none there, is not imported, and neither
-are their tokens: the report lists them with what they may do there. --widen NAME imports
-one of them all the same, with all rights. If the role Customer allows less than the
-interface offers, tokens of customers are imported only with --widen-customers. Later
-imports and "portico follow" remember both.
+The REST roles are imported, too: of Guests, of Customers, and of each administrator, who may
+then make the same calls here as in the legacy store. An administrator without a role can make
+none. A role that was set here with "portico credentials set-role" stays. What cannot be carried
+over, such as a rule for a resource that the contract does not have, is named and allows nothing.
 
 A consumer or token that the store has already and that differs stays unchanged, and the
 command reports it. With --update that of the legacy store replaces it.
 ` + importSourceHelp
 	source.addFlags(cmd, "replace consumers and tokens that differ by those of the legacy store")
 	cmd.Flags().BoolVar(&admins, "admins", false, "import administrators, too")
-	widen.addFlags(cmd)
 	return cmd
 }
-
-// A widening holds the flags that name the users who get more rights in the store than they have in
-// the legacy store.
-type widening struct {
-	admins    []string
-	customers bool
-}
-
-// addFlags defines the flags.
-func (w *widening) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&w.admins, "widen", nil, "import the administrator of this username with all rights, even if the legacy store allows them less; can be repeated")
-	cmd.Flags().BoolVar(&w.customers, "widen-customers", false, "import tokens of customers even if the legacy store allows customers less than Portico does")
-}
-
-// isEmpty reports whether none of the flags are given.
-func (w *widening) isEmpty() bool { return len(w.admins) == 0 && !w.customers }
 
 // printedImport is the JSON output of the command.
 type printedImport struct {
@@ -118,7 +98,7 @@ func importCredentialsAlone(ctx context.Context, p *program.Program, cmd *cobra.
 }
 
 // printImportedCredentials writes the counts as a table, followed by the reasons for skipping
-// credentials, the notes on single ones, and the users with fewer rights in the legacy store.
+// credentials, the notes on single ones, and the rows of roles that allow nothing here.
 func printImportedCredentials(w io.Writer, dryRun bool, done stored.ImportReport) {
 	tallies := []struct {
 		name  string
@@ -132,6 +112,10 @@ func printImportedCredentials(w io.Writer, dryRun bool, done stored.ImportReport
 		}
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\n", t.name, t.tally.Added, t.tally.Updated, t.tally.Unchanged, t.tally.Differing, skipped)
 	}
+	fmt.Fprintf(w, "roles\t%d\t%d\t%d\t0\t0\n", done.Roles.Added, done.Roles.Updated, done.Roles.Unchanged)
+	if done.Roles.Assigned > 0 {
+		fmt.Fprintf(w, "administrators with another role: %d\n", done.Roles.Assigned)
+	}
 	for _, t := range tallies {
 		for _, reason := range slices.Sorted(maps.Keys(t.tally.Skipped)) {
 			fmt.Fprintf(w, "skipped %d %s: %s\n", t.tally.Skipped[reason], t.name, reason)
@@ -140,28 +124,7 @@ func printImportedCredentials(w io.Writer, dryRun bool, done stored.ImportReport
 	for _, n := range done.Notes {
 		fmt.Fprintf(w, "%s %q: %s\n", n.Kind, n.Name, n.Outcome)
 	}
-	printLimited(w, done.Limited)
-}
-
-// printLimited writes the users who have fewer rights in the legacy store than here, with their
-// rights and the remedy.
-func printLimited(w io.Writer, limited []stored.LimitedUser) {
-	if len(limited) == 0 {
-		return
-	}
-	fmt.Fprintln(w, "\nThese can do less in the legacy store than here, where all administrators have all rights:")
-	for _, u := range limited {
-		user, flag := "customers", "--widen-customers"
-		if u.ID != 0 {
-			user, flag = fmt.Sprintf("administrator %q", u.Username), fmt.Sprintf("--widen %q", u.Username)
-		}
-		outcome := "not imported, and no tokens of theirs; " + flag + " imports them with all rights"
-		switch u.State {
-		case stored.LimitedHere:
-			outcome = "has all rights here from before; no further tokens are imported without " + flag
-		case stored.LimitedWidened:
-			outcome = "has all rights here, as " + flag + " has said"
-		}
-		fmt.Fprintf(w, "%s, there %s: %s\n", user, u.Limits, outcome)
+	for _, fault := range done.RoleFaults {
+		fmt.Fprintf(w, "not carried over: %s\n", fault)
 	}
 }
