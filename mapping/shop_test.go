@@ -51,6 +51,7 @@ type shop struct {
 	direct         *store // bypasses the service, and any adapter between it and the store
 	log            *syncBuffer
 	authorizations map[contract.Role]string // Authorization header by role
+	purge          func()                   // empties the caches of credentials and roles
 	// reset restores the content that the store had when the shop was opened.
 	reset func(t testing.TB)
 }
@@ -60,6 +61,7 @@ type store struct {
 	adapter.Adapter
 	credentials *credentials.Store
 	path        string // of the SQLite file; "" for one in memory
+	roles       auth.Roles // nil: everybody may make all calls
 	// save returns a function that restores the present content of the store, and reports
 	// whether the content has changed since it was last called.
 	save func(t testing.TB) (restore func(t testing.TB) (changed bool))
@@ -292,13 +294,14 @@ func serveShop(t testing.TB, d *contract.Dialect, s mapping.Settings, data *adap
 		t.Fatal(err)
 	}
 	log := &syncBuffer{}
-	authenticator := auth.New(store.credentials, store.credentials, auth.Options{RSACrashes: d.UnverifiableCrash})
+	authenticator := auth.New(store.credentials, store.credentials, auth.Options{RSACrashes: d.UnverifiableCrash, Roles: store.roles})
 	service, err := mapping.New(d, contract.StandardFields(), backend, adapter.NewSchemas(), authenticator, s, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	shop := &shop{service: service, dialect: d, items: items, direct: store, log: log, authorizations: map[contract.Role]string{}}
 	restore := store.save(t)
+	shop.purge = authenticator.Purge
 	shop.reset = func(t testing.TB) {
 		t.Helper()
 		if restore(t) {

@@ -6,14 +6,12 @@ import "slices"
 // d, in the order of the fault table. The entries of a batch reply come from [BatchFaults]
 // or from these.
 func (r *Route) Faults(d *Dialect, m Method) []FaultKey {
-	keys := []FaultKey{NotAcceptable, Unauthorized, InvalidVersion, RequestInvalid, r.Failed, Unavailable, TooManyRequests}
+	keys := []FaultKey{NotAcceptable, Unauthorized, AccessDenied, AdminWithoutRole, InvalidVersion, RequestInvalid, r.Failed, Unavailable, TooManyRequests}
 	if d.UnverifiableCrash {
 		keys = append(keys, UnverifiableSignature)
 	}
 	for _, role := range Roles() {
 		switch r.Access(d, role, m) {
-		case Deny:
-			keys = append(keys, AccessDenied)
 		case NotImplemented:
 			keys = append(keys, r.Unimplemented)
 		case NotSupported, NotSupportedLate:

@@ -23,7 +23,7 @@ func (p *consoleParts) credentials() webconsole.Credentials {
 		Admins: func(ctx context.Context) (admins []webconsole.Admin, err error) {
 			all, err := credentials.ReadAdmins(ctx, db)
 			for _, a := range all {
-				admins = append(admins, webconsole.Admin{ID: a.ID, Username: a.Username, LogsIn: a.LogsIn, Disabled: a.Disabled})
+				admins = append(admins, webconsole.Admin{ID: a.ID, Username: a.Username, LogsIn: a.LogsIn, Disabled: a.Disabled, Role: a.Role})
 			}
 			return admins, err
 		},

@@ -40,6 +40,7 @@ type Admin struct {
 	ID               int64
 	Username         string
 	LogsIn, Disabled bool
+	Role             string // for people
 }
 
 const credentialsPath = "/console/credentials"
