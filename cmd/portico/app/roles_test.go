@@ -15,9 +15,9 @@ import (
 func TestRoleCommands(t *testing.T) {
 	t.Parallel()
 	_, commands := apptest.NewStore(t, apptest.SecretKey)
-	commands.MustRun(t, "seed")
+	commands.MustRun(t, "seed", "--dataset", apptest.WriteDataset(t, nil))
 	p := apptest.Start(t, commands)
-	guest := apptest.NewClient(t, p.URL, "")
+	guest := apptest.NewClient(t, strings.TrimSuffix(p.Contract, "/api/rest"), "")
 	reads := func(path string, want int) {
 		t.Helper()
 		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {

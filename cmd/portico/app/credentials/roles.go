@@ -63,9 +63,9 @@ func kindOf(id int64) string {
 func ParseRole(name string, rules []string, everything bool) (adapter.AccessRole, error) {
 	role := adapter.AccessRole{Name: name, Everything: everything}
 	switch adapter.Fold(name) {
-	case contract.Guest.String():
+	case adapter.Fold(contract.Guest.String()):
 		role.ID = adapter.GuestRole
-	case contract.Customer.String():
+	case adapter.Fold(contract.Customer.String()):
 		role.ID = adapter.CustomerRole
 	}
 	resources := contract.StandardFields().Resources(false)
