@@ -37,6 +37,25 @@ func (all *Schemas) With(added ...AddedAttribute) (*Schemas, error) {
 	return extended, nil
 }
 
+// WithPricesByWebsite returns a copy of the schemas in which prices of products are attributes of
+// [ScopeWebsite] (configurations 4).
+func (all *Schemas) WithPricesByWebsite() *Schemas {
+	by := &Schemas{of: maps.Clone(all.of)}
+	products := *by.of[Products]
+	products.Attributes = slices.Clone(products.Attributes)
+	for _, name := range []string{"price", "special_price", "msrp", "cost"} {
+		products.Attributes[products.index[name]].Scope = ScopeWebsite
+	}
+	by.of[Products] = &products
+	return by
+}
+
+// PricesByWebsite reports whether the prices of products may differ between websites.
+func (s *Schema) PricesByWebsite() bool {
+	at, ok := s.index["price"]
+	return ok && s.Attributes[at].Scope == ScopeWebsite
+}
+
 func (all *Schemas) add(a AddedAttribute) error {
 	s := all.of[a.Resource]
 	switch {

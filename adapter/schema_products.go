@@ -79,6 +79,7 @@ func productSchema(stock *Schema) *Schema {
 		{Name: "has_custom_options", Kind: KindInteger, ReadOnly: true, Static: true, Doc: "1: buyers choose options of the product's own; empty: 0"},
 		{Name: "reviews_count", Kind: KindInteger, Scope: ScopeStore, ReadOnly: true, Doc: "number of approved reviews at the store view, in the default scope of all; empty: 0"},
 		{Name: "stock_status", Kind: KindInteger, Scope: ScopeWebsite, ReadOnly: true, Doc: "1: can be bought at the website, 0: cannot; empty: as the stock item says; none in the default scope"},
+		{Name: "parts_tax_class_id", Kind: KindInteger, Scope: ScopeWebsite, ReadOnly: true, Doc: "of products that group others: the lowest product tax class of these at the website, 0 if one of them has none; empty: 0"},
 
 		{Name: "group_price", Kind: KindRecords, Nested: groupPriceSchema(), OnDemand: true, Doc: "prices for customer groups, in the order in which they were first stored"},
 		{Name: "tier_price", Kind: KindRecords, Nested: tierPriceSchema(), OnDemand: true, Doc: "prices from a quantity on, in the order in which they were first stored"},

@@ -10,21 +10,27 @@ import (
 
 // The paths of the legacy store's configuration that affect records and settings.
 const (
-	pathTimezone     = "general/locale/timezone"
-	pathTaxCountry   = "tax/defaults/country"
-	pathTaxRegion    = "tax/defaults/region"
-	pathTaxPostcode  = "tax/defaults/postcode"
-	pathBaseURL      = "web/secure/base_url"
-	pathRewrites     = "web/seo/use_rewrites"
-	pathCurrency     = "currency/options/base"
-	pathPriceScope   = "catalog/price/scope"
-	pathPriceWithTax = "tax/calculation/price_includes_tax"
-	pathAccountShare = "customer/account_share/scope"
-	pathShowSoldOut  = "cataloginventory/options/show_out_of_stock"
-	pathMinQty       = "cataloginventory/item_options/min_qty"
-	pathNotifyQty    = "cataloginventory/item_options/notify_stock_qty"
-	pathBackorders   = "cataloginventory/item_options/backorders"
-	pathManageStock  = "cataloginventory/item_options/manage_stock"
+	pathTimezone       = "general/locale/timezone"
+	pathTaxCountry     = "tax/defaults/country"
+	pathTaxRegion      = "tax/defaults/region"
+	pathTaxPostcode    = "tax/defaults/postcode"
+	pathBaseURL        = "web/secure/base_url"
+	pathRewrites       = "web/seo/use_rewrites"
+	pathCurrency       = "currency/options/base"
+	pathPriceScope     = "catalog/price/scope"
+	pathPriceWithTax   = "tax/calculation/price_includes_tax"
+	pathTaxBasedOn     = "tax/calculation/based_on"
+	pathCrossBorder    = "tax/calculation/cross_border_trade_enabled"
+	pathOriginCountry  = "shipping/origin/country_id"
+	pathOriginRegion   = "shipping/origin/region_id"
+	pathOriginPostcode = "shipping/origin/postcode"
+	pathDefaultGroup   = "customer/create_account/default_group"
+	pathAccountShare   = "customer/account_share/scope"
+	pathShowSoldOut    = "cataloginventory/options/show_out_of_stock"
+	pathMinQty         = "cataloginventory/item_options/min_qty"
+	pathNotifyQty      = "cataloginventory/item_options/notify_stock_qty"
+	pathBackorders     = "cataloginventory/item_options/backorders"
+	pathManageStock    = "cataloginventory/item_options/manage_stock"
 )
 
 // builtIn returns the values of these paths in a shop that has no row for them.
@@ -32,9 +38,19 @@ func builtIn() map[string]string {
 	return map[string]string{
 		pathTimezone: "America/Los_Angeles", pathTaxCountry: "US", pathTaxRegion: "0", pathTaxPostcode: "*",
 		pathBaseURL: "", pathRewrites: "0", pathCurrency: "USD", pathPriceScope: "0", pathPriceWithTax: "0", pathAccountShare: "1", pathShowSoldOut: "0",
+		pathTaxBasedOn: "shipping", pathCrossBorder: "0", pathOriginCountry: "US", pathOriginRegion: "12", pathOriginPostcode: "90034", pathDefaultGroup: "1",
 		pathMinQty: "0", pathNotifyQty: "1", pathBackorders: "0", pathManageStock: "1",
 	}
 }
+
+// taxPaths returns the paths of the taxes of websites and store views.
+func taxPaths() []string {
+	return []string{pathTaxCountry, pathTaxRegion, pathTaxPostcode, pathTaxBasedOn, pathPriceWithTax, pathCrossBorder,
+		pathOriginCountry, pathOriginRegion, pathOriginPostcode, pathDefaultGroup}
+}
+
+// isSet reports whether the value of a setting that is on or off means on.
+func isSet(value string) bool { return value != "" && value != "0" }
 
 // ReadsPath reports whether a path of the legacy store's configuration affects records or settings.
 func ReadsPath(path string) bool {
@@ -82,6 +98,22 @@ func (c *configuration) website(id int64, path string) string {
 	}
 	value, _ := c.get(path)
 	return value
+}
+
+// ofView returns the value of a store view of a website.
+func (c *configuration) ofView(view, website int64, path string) string {
+	if value, ok := c.rows[configKey{"stores", view, path}]; ok {
+		return value
+	}
+	return c.website(website, path)
+}
+
+// hasOwn reports whether a store view has a value of its own for one of some paths.
+func (c *configuration) hasOwn(view int64, paths []string) bool {
+	return slices.ContainsFunc(paths, func(path string) bool {
+		_, ok := c.rows[configKey{"stores", view, path}]
+		return ok
+	})
 }
 
 // others names the websites and store views that have another value than the default

@@ -164,10 +164,10 @@ func wholeSources(tables ...string) func(context.Context, *sql.Tx) ([]digestSour
 
 // websiteSources returns the sources of the websites and store views.
 func websiteSources(ctx context.Context, tx *sql.Tx) ([]digestSource, error) {
-	all, err := wholeSources("core_website", "core_store_group", "core_store")(ctx, tx)
+	all, err := wholeSources("core_website", "core_store_group", "core_store", "directory_currency_rate")(ctx, tx)
 	return append(all, digestSource{
 		table: "core_config_data", columns: []string{"t.scope", "t.scope_id", "t.path", "t.value"},
-		where: "t.path IN ('" + strings.Join([]string{pathTimezone, pathTaxCountry, pathTaxRegion, pathTaxPostcode}, "', '") + "')",
+		where: "t.path IN ('" + strings.Join(append(taxPaths(), pathTimezone, pathCurrency), "', '") + "')",
 	}), err
 }
 
@@ -240,6 +240,7 @@ func (g digester) productSources(ctx context.Context, tx *sql.Tx) ([]digestSourc
 		digestSource{table: "review", key: "t.entity_pk_value", ids: []string{"t.review_id", "t.entity_pk_value"}, join: product, where: "t.status_id = 1"},
 		digestSource{table: "review", key: "t.entity_pk_value", ids: []string{"t.review_id", "s.store_id"}, where: "t.status_id = 1",
 			needs: "review_store", join: product + " JOIN " + g.d.conn.Table("review_store") + " s ON s.review_id = t.review_id"},
+		digestSource{table: "catalog_product_link", key: "t.product_id", ids: []string{"t.link_id", "t.product_id", "t.linked_product_id"}, where: "t.link_type_id = " + formatID(groupedLink)},
 		digestSource{table: "cataloginventory_stock_status", key: "t.product_id", ids: []string{"t.product_id", "t.website_id", "t.stock_id", "t.stock_status"}})
 	if columns["has_options"] {
 		all = append(all, digestSource{table: r.rows.table, key: "t.entity_id", ids: []string{"t.entity_id", "t.has_options"}})

@@ -91,7 +91,7 @@ func (d settingsReader) configured(ctx context.Context, tx *sql.Tx) (all []Setti
 	add := func(name, path string, convert func(string) string) {
 		value, from := config.get(path)
 		s := Setting{Name: name, Value: convert(value), From: from}
-		perWebsite := slices.Contains([]string{pathTimezone, pathTaxCountry, pathTaxRegion}, path) // records of websites hold them
+		perWebsite := path == pathTimezone || path == pathCurrency || slices.Contains(taxPaths(), path) // records of websites hold them
 		if others := config.others(path); len(others) > 0 && !perWebsite {
 			s.Warning = "only one value counts for the whole store, but " + strings.Join(others, ", ") + " have others"
 		}
@@ -106,22 +106,43 @@ func (d settingsReader) configured(ctx context.Context, tx *sql.Tx) (all []Setti
 	})
 	add("store.timezone", pathTimezone, same)
 	add("store.currency", pathCurrency, same)
-	add("store.tax_country", pathTaxCountry, same)
-	region, _ := config.get(pathTaxRegion)
-	code := ""
-	if id, _ := d.conn.valueOf(adapter.KindInteger, sql.RawBytes(region)); id.Int() > 0 {
-		err = d.conn.Each(ctx, tx, "SELECT code FROM "+d.conn.Table("directory_country_region")+" WHERE region_id = "+id.Text(), func(r row) error {
-			code = d.conn.TextOf(r[0])
-			return nil
-		})
+	add("store.price_scope", pathPriceScope, func(s string) string {
+		if isSet(s) {
+			return "website"
+		}
+		return "global"
+	})
+	regions, err := d.regionCodes(ctx, tx)
+	if err != nil {
+		return nil, err
 	}
-	add("store.tax_region", pathTaxRegion, func(string) string { return code })
+	region := func(id string) string { return regions[strings.TrimSpace(id)] }
+	flag := func(s string) string { return fmt.Sprint(isSet(s)) }
+	add("store.tax_country", pathTaxCountry, same)
+	add("store.tax_region", pathTaxRegion, region)
+	add("store.tax_postcode", pathTaxPostcode, same)
+	add("store.tax_based_on", pathTaxBasedOn, same)
+	add("store.prices_include_tax", pathPriceWithTax, flag)
+	add("store.tax_cross_border", pathCrossBorder, flag)
+	add("store.origin_country", pathOriginCountry, same)
+	add("store.origin_region", pathOriginRegion, region)
+	add("store.origin_postcode", pathOriginPostcode, same)
+	add("store.tax_default_group", pathDefaultGroup, same)
 	add("stock.min_qty", pathMinQty, same)
 	add("stock.notify_qty", pathNotifyQty, same)
 	add("stock.backorders", pathBackorders, same)
 	add("stock.manage", pathManageStock, func(s string) string { return fmt.Sprint(s == "1") })
 	add("stock.hide_sold_out", pathShowSoldOut, func(s string) string { return fmt.Sprint(s != "1") })
 	return all, err
+}
+
+// regionCodes returns the codes of all regions by id.
+func (d settingsReader) regionCodes(ctx context.Context, tx *sql.Tx) (codes map[string]string, err error) {
+	codes = map[string]string{}
+	return codes, d.conn.Each(ctx, tx, "SELECT region_id, code FROM "+d.conn.Table("directory_country_region"), func(r row) error {
+		codes[string(r[0])] = d.conn.TextOf(r[1])
+		return nil
+	})
 }
 
 // sets returns the settings that list values of the tables.
@@ -161,8 +182,6 @@ func (d settingsReader) sets(ctx context.Context, tx *sql.Tx) ([]Setting, error)
 func (d settingsReader) differences(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
 	config, err := readConfiguration(ctx, d.conn, tx)
 	for _, w := range []struct{ path, expected, warning string }{
-		{pathPriceScope, "0", "prices differ between websites, and Portico's do not: websites sell at the prices of the default scope"},
-		{pathPriceWithTax, "0", "prices include tax in the legacy store: Portico adds tax to them"},
 		{pathAccountShare, "1", "customers of the legacy store have one account for all websites: in Portico an account belongs to one website"},
 		{pathRewrites, "0", "addresses of products have no /index.php in the legacy store: in Portico they have one"},
 	} {

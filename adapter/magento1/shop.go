@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -83,11 +84,10 @@ func (w wholeParts) websites(ctx context.Context, tx *sql.Tx) ([]adapter.Record,
 	if err != nil {
 		return nil, err
 	}
-	text := func(s string) adapter.Value {
-		if s == "" {
-			return adapter.NullValue()
-		}
-		return adapter.TextValue(s)
+	shop, _ := config.get(pathCurrency)
+	rates, err := w.currencyRates(ctx, tx, shop)
+	if err != nil {
+		return nil, err
 	}
 	// The default store view is the default group's, if the group belongs to the website.
 	websites, err := w.list(ctx, tx, Websites, adapter.Websites, "core_website",
@@ -100,11 +100,9 @@ func (w wholeParts) websites(ctx context.Context, tx *sql.Tx) ([]adapter.Record,
 			if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
 				w.conn.skip(Websites, "core_config_data", fmt.Sprintf("website %d, %s", id, pathTimezone), ReasonTimezone)
 			}
-			r.Set("timezone", text(zone))
-			r.Set("tax_country", text(config.website(id, pathTaxCountry)))
-			region, _ := w.conn.valueOf(adapter.KindInteger, sql.RawBytes(config.website(id, pathTaxRegion)))
-			r.Set("tax_region_id", region)
-			r.Set("tax_postcode", text(config.website(id, pathTaxPostcode)))
+			r.Set("timezone", textOrNull(zone))
+			w.setCurrency(r, rates, config.website(id, pathCurrency))
+			w.setTaxes(r, fmt.Sprintf("website %d", id), func(path string) string { return config.website(id, path) })
 			return true
 		})
 	if err != nil {
@@ -116,10 +114,79 @@ func (w wholeParts) websites(ctx context.Context, tx *sql.Tx) ([]adapter.Record,
 		func(r adapter.Record, columns row) bool {
 			if columns[4] == nil {
 				w.conn.skip(Websites, "core_store", fmt.Sprintf("store %d, website %d", keyOf(r), r.Get("website_id").Int()), ReasonNoWebsite)
+				return false
 			}
-			return columns[4] != nil
+			if id := keyOf(r); config.hasOwn(id, taxPaths()) {
+				w.setTaxes(r, fmt.Sprintf("store %d", id), func(path string) string { return config.ofView(id, r.Get("website_id").Int(), path) })
+			}
+			return true
 		})
 	return append(websites, stores...), err
+}
+
+// textOrNull returns a text, or null for none.
+func textOrNull(s string) adapter.Value {
+	if s == "" {
+		return adapter.NullValue()
+	}
+	return adapter.TextValue(s)
+}
+
+// currencyRates returns the rates from the shop's base currency to others.
+func (w wholeParts) currencyRates(ctx context.Context, tx *sql.Tx, shop string) (map[string]string, error) {
+	const table = "directory_currency_rate"
+	rates := map[string]string{}
+	return rates, w.conn.eachIfTable(ctx, tx, table, "SELECT currency_from, currency_to, rate FROM "+w.conn.Table(table), func(r row) error {
+		from, to, rate := w.conn.TextOf(r[0]), w.conn.TextOf(r[1]), w.conn.TextOf(r[2])
+		if from != shop || to == shop {
+			return nil
+		}
+		if n, err := strconv.ParseFloat(rate, 64); err != nil || n <= 0 {
+			w.conn.skip(Websites, table, from+" to "+to, ReasonRate)
+			return nil
+		}
+		rates[to] = rate
+		return nil
+	})
+}
+
+// setCurrency sets the base currency of a website, and the rate to it from the shop's.
+func (w wholeParts) setCurrency(r adapter.Record, rates map[string]string, currency string) {
+	r.Set("base_currency", textOrNull(currency))
+	r.Set("currency_rate", textOrNull(rates[currency]))
+}
+
+// setTaxes sets the taxes of a website or a store view, which key names in reports. valueOf returns the
+// value of a path there.
+func (w wholeParts) setTaxes(r adapter.Record, key string, valueOf func(path string) string) {
+	integer := func(path string) adapter.Value {
+		v, problem := w.conn.valueOf(adapter.KindInteger, sql.RawBytes(valueOf(path)))
+		if problem != "" {
+			w.conn.skip(Websites, "core_config_data", key+", "+path, problem)
+		}
+		return v
+	}
+	flag := func(path string) adapter.Value {
+		if isSet(valueOf(path)) {
+			return adapter.IntegerValue(1)
+		}
+		return adapter.IntegerValue(0)
+	}
+	basedOn := valueOf(pathTaxBasedOn)
+	if basedOn != "shipping" && basedOn != "billing" && basedOn != "origin" {
+		w.conn.skip(Websites, "core_config_data", key+", "+pathTaxBasedOn, ReasonTaxBasedOn)
+		basedOn = ""
+	}
+	r.Set("tax_country", textOrNull(valueOf(pathTaxCountry)))
+	r.Set("tax_region_id", integer(pathTaxRegion))
+	r.Set("tax_postcode", textOrNull(valueOf(pathTaxPostcode)))
+	r.Set("tax_based_on", textOrNull(basedOn))
+	r.Set("prices_include_tax", flag(pathPriceWithTax))
+	r.Set("tax_cross_border", flag(pathCrossBorder))
+	r.Set("origin_country", textOrNull(valueOf(pathOriginCountry)))
+	r.Set("origin_region_id", integer(pathOriginRegion))
+	r.Set("origin_postcode", textOrNull(valueOf(pathOriginPostcode)))
+	r.Set("tax_default_group", integer(pathDefaultGroup))
 }
 
 // directory returns the countries, and then the regions. A country's number is its place in
@@ -154,7 +221,7 @@ func (w wholeParts) taxes(ctx context.Context, tx *sql.Tx) ([]adapter.Record, er
 		"tax_rate_id = c.tax_calculation_id", "there = r.tax_calculation_rate_id IS NOT NULL AND l.tax_calculation_rule_id IS NOT NULL",
 		"country_id = r.tax_country_id", "region = IF(r.tax_region_id = 0, '*', COALESCE(NULLIF(g.code, ''), r.tax_region_id))",
 		"region_id = r.tax_region_id", "postcode = r.tax_postcode", "customer_tax_class_id = c.customer_tax_class_id", "tax_class_id = c.product_tax_class_id",
-		"rule_id = c.tax_calculation_rule_id", "priority = l.priority", "rate = r.rate", "name = r.code",
+		"rule_id = c.tax_calculation_rule_id", "priority = l.priority", "calculate_subtotal = l.calculate_subtotal", "rate = r.rate", "name = r.code",
 	}
 	there, err := w.conn.ColumnsOf(ctx, tx, "tax_calculation_rate")
 	if err != nil {

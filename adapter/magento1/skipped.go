@@ -27,15 +27,17 @@ const (
 	// ReasonNoSetting is given once for each attribute: see [Database.Settings].
 	ReasonNoSetting = "the store's configuration does not have the attribute"
 	// ReasonVersion is given once for each table, or column, that the legacy store does not have.
-	ReasonVersion  = "the legacy store's version does not have it"
-	ReasonKey      = "its id is not positive, or too great"
-	ReasonTree     = "its parents do not lead to a root category"
-	ReasonValue    = "the value is not of the attribute's kind and is null instead"
-	ReasonEncoding = "the text is not valid in its character set, and U+FFFD stands for what is not"
-	ReasonFile     = "it names no file, or none of the product's images"
-	ReasonNoTime   = "the legacy store has neither of its times, so both are " + unknownTime
-	ReasonTimezone = "its time zone is none that is known here, so the setting store.timezone counts"
-	ReasonStock    = "it is not of the first stock"
+	ReasonVersion    = "the legacy store's version does not have it"
+	ReasonKey        = "its id is not positive, or too great"
+	ReasonTree       = "its parents do not lead to a root category"
+	ReasonValue      = "the value is not of the attribute's kind and is null instead"
+	ReasonEncoding   = "the text is not valid in its character set, and U+FFFD stands for what is not"
+	ReasonFile       = "it names no file, or none of the product's images"
+	ReasonNoTime     = "the legacy store has neither of its times, so both are " + unknownTime
+	ReasonRate       = "the rate is not a number above 0, so amounts are not converted"
+	ReasonTaxBasedOn = "it is neither shipping nor billing nor origin, so the setting store.tax_based_on counts"
+	ReasonTimezone   = "its time zone is none that is known here, so the setting store.timezone counts"
+	ReasonStock      = "it is not of the first stock"
 )
 
 // A connection is a connection to the server that also buffers the skipped rows and values of a

@@ -33,20 +33,33 @@ var errSamePrice = errors.New("two prices have the same website, group and quant
 
 // setPriceLists stores the price lists of r, a new product or a change of one, and returns the
 // lists that have changed. Entries that exist already keep their keys, and so their order
-// (products 5.6). Entries of single websites stay, unless the list has entries of the same
-// website: clients read and write only the entries of all websites. product has the stored
-// lists, or none if it is new.
-func setPriceLists(ctx context.Context, tx Tx, op string, key adapter.Key, product, r adapter.Record) (changed []string, err error) {
+// (products 5.6). product has the stored lists, or none if it is new.
+//
+// While prices are global, entries of single websites stay, unless the list has entries of the same
+// website: clients read and write only the entries of all websites. Where prices differ between
+// websites, a list that is written in the default scope replaces all entries, and one that is written at
+// a store view of a website those of that website; its entries of all websites are dropped
+// (configurations 4.4).
+func setPriceLists(ctx context.Context, tx Tx, op string, key adapter.Key, product, r adapter.Record, website int64) (changed []string, err error) {
+	byWebsite := r.Schema.PricesByWebsite()
 	for _, list := range PriceLists() {
 		v := r.Get(list)
 		if v.Kind() == adapter.Absent {
 			continue
 		}
+		if byWebsite && website != 0 && v.Kind() == adapter.Records {
+			v = adapter.RecordsValue(slices.DeleteFunc(slices.Clone(v.Records()), func(entry adapter.Record) bool { return entry.Get("website_id").Int() == 0 }))
+		}
 		change, err := ComparePrices(op, list, product.Get(list), v)
 		if err != nil {
 			return nil, err
 		}
-		change.keepOtherWebsites(product.Get(list), v)
+		switch {
+		case !byWebsite:
+			change.keepOtherWebsites(product.Get(list), listedWebsites(v))
+		case website != 0:
+			change.keepOtherWebsites(product.Get(list), map[int64]bool{website: true})
+		}
 		if change.IsEmpty() {
 			continue
 		}
@@ -59,12 +72,17 @@ func setPriceLists(ctx context.Context, tx Tx, op string, key adapter.Key, produ
 	return changed, nil
 }
 
-// keepOtherWebsites keeps the entries of single websites of which the new list has no entries.
-func (c *PriceChange) keepOtherWebsites(stored, list adapter.Value) {
+// listedWebsites returns 0, and the websites of which a list has entries.
+func listedWebsites(list adapter.Value) map[int64]bool {
 	listed := map[int64]bool{0: true}
 	for _, entry := range list.Records() {
 		listed[entry.Get("website_id").Int()] = true
 	}
+	return listed
+}
+
+// keepOtherWebsites keeps the stored entries of all websites but some.
+func (c *PriceChange) keepOtherWebsites(stored adapter.Value, listed map[int64]bool) {
 	kept := map[adapter.Key]bool{}
 	for _, entry := range stored.Records() {
 		kept[entry.Key()] = !listed[entry.Get("website_id").Int()]

@@ -34,7 +34,7 @@ func (w products) create(ctx context.Context, tx Tx, op string, r adapter.Record
 	if err != nil {
 		return 0, err
 	}
-	if _, err := setPriceLists(ctx, tx, op, key, adapter.NewRecord(w.schema), withoutKeys(r)); err != nil {
+	if _, err := setPriceLists(ctx, tx, op, key, adapter.NewRecord(w.schema), withoutKeys(r), 0); err != nil {
 		return 0, err
 	}
 	if item := r.Get("stock_item"); item.Kind() != adapter.Absent {
@@ -129,7 +129,11 @@ func updateProduct(ctx context.Context, tx Tx, op string, stored, change adapter
 		if err != nil {
 			return err
 		}
-		changed, err := setPriceLists(ctx, tx, op, stored.Key(), priced, withoutKeys(change))
+		website, err := websiteOf(ctx, tx, level)
+		if err != nil {
+			return err
+		}
+		changed, err := setPriceLists(ctx, tx, op, stored.Key(), priced, withoutKeys(change), website)
 		if err != nil {
 			return err
 		}

@@ -36,6 +36,23 @@ func siblingViews(ctx context.Context, tx Tx, view int64) ([]int64, error) {
 	return nil, Invalid("write at a store view", "store_id", ErrStoreView)
 }
 
+// websiteOf returns the website of a store view, 0 for the default scope.
+func websiteOf(ctx context.Context, tx Tx, view int64) (int64, error) {
+	if view == 0 {
+		return 0, nil
+	}
+	all, err := tx.StoreViews(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, v := range all {
+		if v.ID == view {
+			return v.Website, nil
+		}
+	}
+	return 0, Invalid("write at a store view", "store_id", ErrStoreView)
+}
+
 // ViewsOf returns the store views of some websites.
 func ViewsOf(all []StoreView, websites ...int64) []int64 {
 	var views []int64

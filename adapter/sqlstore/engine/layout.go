@@ -39,6 +39,11 @@ type Column struct {
 	Late   bool   // another statement reads it, after the rows of the table
 }
 
+// taxTexts names the settings of taxes that are texts and are never compared.
+func taxTexts() []string {
+	return []string{"tax_country", "tax_postcode", "tax_based_on", "origin_country", "origin_postcode"}
+}
+
 // Layout returns the tables of all resources, each before the tables of its parts.
 func Layout(schemas *adapter.Schemas) []*Table {
 	stock := newTable(schemas.Of(adapter.StockItems), "stock_item")
@@ -71,8 +76,8 @@ func Layout(schemas *adapter.Schemas) []*Table {
 	category := newTable(schemas.Of(adapter.Categories), "category")
 	category.AtViews = valueTable{"category_value", "category_id"}
 	return []*Table{
-		newTable(schemas.Of(adapter.Websites), "website"),
-		newTable(schemas.Of(adapter.Stores), "store"),
+		newTable(schemas.Of(adapter.Websites), "website", append(taxTexts()[2:], "base_currency", "currency_rate")...),
+		newTable(schemas.Of(adapter.Stores), "store", taxTexts()...),
 		newTable(schemas.Of(adapter.CustomerGroups), "customer_group"),
 		category,
 		newTable(schemas.Of(adapter.TaxRates), "tax_rate"),

@@ -9,13 +9,18 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// Schemas returns the schemas of the records, including the attributes that cfg adds.
+// Schemas returns the schemas of the records, including the attributes that cfg adds, and with
+// prices that may differ between websites if cfg says so.
 func Schemas(cfg *config.Config) (*adapter.Schemas, error) {
 	added := make([]adapter.AddedAttribute, len(cfg.Attributes))
 	for i, a := range cfg.Attributes {
 		added[i] = addedAttribute(a)
 	}
-	return adapter.NewSchemas().With(added...)
+	schemas := adapter.NewSchemas()
+	if cfg.Store.PriceScope == "website" {
+		schemas = schemas.WithPricesByWebsite()
+	}
+	return schemas.With(added...)
 }
 
 // Fields returns the fields of the contract, including the fields that cfg adds and without the
