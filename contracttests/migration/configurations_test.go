@@ -76,16 +76,9 @@ func replayConfiguration(t *testing.T, c magento1test.Configuration, secrets []b
 func openConfigurations() []string {
 	return []string{
 		"account-confirm-off", "accounts-shared", "form-countries-allowed", "form-fields-required",
-		"form-zip-optional", "locale-en-gb",
-		
-		"scope-website-euro", "scope-website-no-rows", "scope-website-prices", "single-store",
-		"tax-algorithm-unit-display-incl", "tax-default-customer-class",
-		"tax-excl-based-origin", "tax-excl-billing", "tax-incl-ch77", "tax-incl-de-19",
-		"tax-incl-default-group-exempt", "tax-incl-eu", "tax-incl-eu-billing",
-		"tax-incl-eu-cross-border", "tax-incl-no-origin-rate", "tax-incl-only", "tax-us-defaults-star",
-		"tax-us-one-rule", "time-zone-berlin", "time-zone-los-angeles", "time-zone-unset",
-		"url-link-base-other", "url-media-cdn", "url-secure-frontend", "url-secure-frontend-only",
-		"url-store-codes", "us-shop", "weee-fixed-product-tax",
+		"form-zip-optional", "locale-en-gb", "single-store", "time-zone-berlin", "time-zone-los-angeles",
+		"time-zone-unset", "url-link-base-other", "url-media-cdn", "url-secure-frontend",
+		"url-secure-frontend-only", "url-store-codes", "us-shop", "weee-fixed-product-tax",
 	}
 }
 

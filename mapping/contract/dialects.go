@@ -61,6 +61,9 @@ type Dialect struct {
 	// AssumesManagedStock: stock_data that leaves open whether the stock is managed is
 	// stored as for managed stock (rulings 13); otherwise a new product loses it.
 	AssumesManagedStock bool
+	// StoredPriceForm: where prices include tax, those of products without a tax class are neither
+	// rounded nor, for the most part, numbers (configurations 3.3).
+	StoredPriceForm bool
 	// PercentFlags: group and tier prices carry is_percent (products 3.4).
 	PercentFlags bool
 	// UnmanagedTrue: is_in_stock of a product whose stock is not managed is the literal
@@ -158,7 +161,7 @@ func Documented() *Dialect {
 func Magento() *Dialect {
 	return &Dialect{
 		Name: "magento", Root: "magento_api", column: magento,
-		ZeroLimitOneRow: true, UnappliedFilters: true, TextComparison: true, OrderedByNull: true, PercentFlags: true,
+		ZeroLimitOneRow: true, UnappliedFilters: true, TextComparison: true, OrderedByNull: true, PercentFlags: true, StoredPriceForm: true,
 		UnmanagedTrue: true, StockReset: true, DividedReset: true, UnverifiableCrash: true, UnapprovedTokenCrash: true,
 		ContinuesAfterSaveError: true, ConfirmationKeys: true,
 		CastsLists: true, UnknownUploads: true, DeletesEverywhere: true,

@@ -148,7 +148,7 @@ const (
 	Themes
 	// Countries: from the store's directory.
 	Countries
-	// Websites: the ids of the websites, and 0.
+	// Websites: the ids of the websites, and 0; of prices that are the same in all websites 0 alone.
 	Websites
 	// CustomerGroups: the ids of customer groups.
 	CustomerGroups

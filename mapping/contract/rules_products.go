@@ -122,7 +122,7 @@ func tierPriceRules() []Rule {
 
 func priceEntryRules() []Rule {
 	return []Rule{
-		{Field: "website_id", Check: NumberOption, Options: []string{"0"}, Fault: InvalidInSet, Required: true, Missing: RequiredInSet},
+		{Field: "website_id", Check: NumberOption, From: Websites, Fault: InvalidInSet, Required: true, Missing: RequiredInSet},
 		{Field: "cust_group", Check: NumberOption, From: CustomerGroups, Fault: InvalidGroupInSet, Required: true, Missing: RequiredInSet},
 	}
 }

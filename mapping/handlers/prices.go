@@ -3,8 +3,6 @@ package handlers
 import (
 	"cmp"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -12,15 +10,6 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/resource"
 )
-
-// centsNode returns cents as a number in its shortest form: 43.29, 119.5, 99.
-func centsNode(cents uint64) codec.Node {
-	text := strconv.FormatUint(cents/100, 10)
-	if part := cents % 100; part != 0 {
-		text += strings.TrimRight("."+strconv.FormatUint(part/10, 10)+strconv.FormatUint(part%10, 10), "0")
-	}
-	return codec.NumberNode(text)
-}
 
 // allGroupsID is the customer group of prices that apply to all customers.
 const allGroupsID = 32000
@@ -68,12 +57,33 @@ func (b *buyer) FinalPrice(product adapter.Record, pricing contract.Pricing, inL
 		}
 		final = min(final, reduced)
 	}
-	for _, p := range product.Get("group_price").Records() {
-		if b.isFor(p) && (isOfAllWebsites(p) || inList && p.Get("website_id").Int() == b.website) {
-			final = min(final, resource.ParseMoney(p.Get("price")))
+	final = min(final, b.groupPrice(product, final, pricing, inList))
+	return min(final, b.rulePrice(product, final))
+}
+
+// groupPrice returns the price for b's group, or otherwise if there is none. Lists count the lowest entry;
+// single records one that holds at the website in place of one that holds at all.
+func (b *buyer) groupPrice(product adapter.Record, otherwise resource.Money, pricing contract.Pricing, inList bool) resource.Money {
+	entries := product.Get("group_price").Records()
+	if !inList && len(entries) > 0 {
+		for _, p := range pricesAt(&b.PriceSite, entries, pricing) {
+			if b.isFor(p.Record) {
+				otherwise = min(otherwise, p.price)
+			}
+		}
+		return otherwise
+	}
+	for _, p := range entries {
+		website := p.Get("website_id").Int()
+		switch {
+		case !b.isFor(p) || website != 0 && website != b.WebsiteID:
+		case website == 0 && b.ByWebsite:
+			otherwise = min(otherwise, (resource.ParseMoney(p.Get("price")) * b.Rate).FourPlaces())
+		default:
+			otherwise = min(otherwise, resource.ParseMoney(p.Get("price")))
 		}
 	}
-	return min(final, b.rulePrice(product, final))
+	return otherwise
 }
 
 // isFor reports whether an entry of a price list is for b's customer group.
@@ -81,10 +91,6 @@ func (b *buyer) isFor(price adapter.Record) bool {
 	group := price.Get("cust_group").Int()
 	return !b.GroupGone && (group == b.group || group == allGroupsID)
 }
-
-// isOfAllWebsites reports whether a group or tier price holds at all websites. As prices are
-// global, single records neither show nor count others.
-func isOfAllWebsites(price adapter.Record) bool { return price.Get("website_id").Int() == 0 }
 
 // rulePrice returns today's price of the rules of the catalog, or otherwise if there is none.
 // It also notes that the answer changes at midnight.
@@ -94,7 +100,7 @@ func (b *buyer) rulePrice(product adapter.Record, otherwise resource.Money) reso
 		b.notePriceChange(time.DateOnly, today, 24*time.Hour)
 	}
 	for _, p := range prices {
-		if b.isFor(p) && p.Get("website_id").Int() == b.website && dateOnly(p.Get("rule_date").Text()) == today {
+		if b.isFor(p) && p.Get("website_id").Int() == b.WebsiteID && dateOnly(p.Get("rule_date").Text()) == today {
 			return resource.ParseMoney(p.Get("price"))
 		}
 	}
@@ -137,26 +143,31 @@ func (b *buyer) notePriceChange(layout, from string, after time.Duration) {
 func dateOnly(t string) string { return t[:min(len(t), len(time.DateOnly))] }
 
 // TierPrices returns the public tier_price: the quantity prices that apply to b by
-// ascending quantity, and for each quantity the lowest.
-func (b *buyer) TierPrices(product adapter.Record) codec.Node {
-	var mine []adapter.Record
-	for _, t := range product.Get("tier_price").Records() {
-		if group := t.Get("cust_group").Int(); isOfAllWebsites(t) && (group == allGroupsID || group == b.group && !b.GroupGone) {
+// ascending quantity, and for each quantity the lowest. keepsForm: prices that the original shows as
+// they are stored keep their form.
+func (b *buyer) TierPrices(product adapter.Record, pricing contract.Pricing, keepsForm bool) codec.Node {
+	var mine []listedPrice
+	for _, t := range pricesAt(&b.PriceSite, product.Get("tier_price").Records(), pricing) {
+		if group := t.Get("cust_group").Int(); group == allGroupsID || group == b.group && !b.GroupGone {
 			mine = append(mine, t)
 		}
 	}
-	slices.SortStableFunc(mine, func(a, b adapter.Record) int {
-		return cmp.Or(compareMoney(a, b, "price_qty"), compareMoney(a, b, "price"))
+	slices.SortStableFunc(mine, func(a, b listedPrice) int {
+		return cmp.Or(compareMoney(a.Record, b.Record, "price_qty"), cmp.Compare(a.price, b.price))
 	})
-	mine = slices.CompactFunc(mine, func(a, b adapter.Record) bool { return compareMoney(a, b, "price_qty") == 0 })
-	tax := b.Taxes.On(product.Get("tax_class_id").Int())
+	mine = slices.CompactFunc(mine, func(a, b listedPrice) bool { return compareMoney(a.Record, b.Record, "price_qty") == 0 })
+	class := product.Get("tax_class_id").Int()
 	rows := make([]codec.Node, len(mine))
-	for i, t := range mine {
-		price := resource.ParseMoney(t.Get("price"))
+	for i := range mine {
+		t := &mine[i]
+		with, without := centsNode(b.Taxes.WithTax(t.price, class)), centsNode(b.Taxes.WithoutTax(t.price, class))
+		if keepsForm && b.Taxes.KeepsPrice(class) {
+			with, without = t.node(), t.node()
+		}
 		rows[i] = codec.RecordNode(
 			codec.Member{Key: "qty", Value: codec.TextNode(t.Get("price_qty").Text())},
-			codec.Member{Key: "price_with_tax", Value: centsNode(price.WithTax(tax))},
-			codec.Member{Key: "price_without_tax", Value: centsNode(price.Cents())},
+			codec.Member{Key: "price_with_tax", Value: with},
+			codec.Member{Key: "price_without_tax", Value: without},
 		)
 	}
 	return codec.ListNode(rows)

@@ -13,10 +13,10 @@ import (
 type buyer struct {
 	group int64
 	// groupGone: there is no such group any more.
-	GroupGone bool
-	website   int64 // of the store view that is read, 0 in the default scope
-	Taxes     resource.ClassTaxes
-	now       string // the current time at the website, in the format of stored times
+	GroupGone          bool
+	resource.PriceSite // of the store view that is read
+	Taxes              *resource.Taxes
+	now                string // the current time at the website, in the format of stored times
 	// Expiry is when a price that was computed changes next.
 	resource.Expiry
 }
@@ -38,60 +38,63 @@ func newBuyers(backend *resource.Backend, shops *resource.ShopCache, now func() 
 	return b, err
 }
 
-// Guest returns a buyer at a website, without taxes, who is a Guest.
-func (s *buyers) Guest(at *resource.Website) *buyer {
-	return &buyer{group: resource.GuestsID, website: at.Id, now: s.now().In(at.Zone).Format(time.DateTime), Expiry: resource.Expiry{Zone: at.Zone}}
+// Guest returns a buyer in a scope, without taxes, who is a Guest.
+func (s *buyers) Guest(at *resource.PriceScope) *buyer {
+	return &buyer{group: resource.GuestsID, PriceSite: at.PriceSite, now: s.now().In(at.Zone).Format(time.DateTime), Expiry: resource.Expiry{Zone: at.Zone}}
 }
 
-// Find determines the caller's customer group and taxes (products 3.5). A Customer
-// without a default shipping address pays taxes where a Guest does.
+// Find determines the caller's customer group and taxes (configurations 3.1). A Customer without the
+// address that decides pays taxes where a Guest does.
 func (s *buyers) Find(ctx context.Context, c *resource.Call, view resource.StoreView) (*buyer, error) {
 	shop, err := s.shops.Current(ctx)
 	if err != nil {
 		return nil, err
 	}
-	at := shop.Site(view.WebsiteID)
+	at := shop.PriceScope(view)
 	b := s.Guest(at)
 	if c.Principal.Role != contract.Customer {
 		b.Taxes = at.GuestTaxes()
 		return b, nil
 	}
-	group, address, err := s.customerTaxAddress(ctx, c.Principal.CustomerID, at.TaxAddress)
+	group, address, err := s.customerTaxAddress(ctx, c.Principal.CustomerID, at)
 	if err != nil {
 		return nil, err
 	}
 	class, known := shop.TaxClass(group)
 	b.group, b.GroupGone = group, !known
 	if known {
-		b.Taxes = resource.TaxesAt(shop.Rates, address, class)
+		b.Taxes = at.Taxes(address, class)
+	} else {
+		b.Taxes = at.NoTaxes()
 	}
 	return b, nil
 }
 
-// customerTaxAddress returns a customer's group and the place of their default shipping
-// address, or fallback without one. It reads both in one query if there is such an
-// address.
-func (s *buyers) customerTaxAddress(ctx context.Context, id int64, fallback resource.TaxAddress) (group int64, at resource.TaxAddress, err error) {
-	found, err := s.addresses.All(ctx, &adapter.ListParams{
-		Query:   adapter.Query{Where: []adapter.Condition{resource.IntegerEquals("is_default_shipping", 1)}, Limit: 1},
-		OwnerID: id,
-		With:    []string{"customer_group_id"},
-	})
-	if err != nil {
-		return 0, fallback, err
-	}
-	if len(found) > 0 {
-		address := found[0]
-		return address.Get("customer_group_id").Int(), resource.TaxAddress{
-			Country:  adapter.Fold(address.Get("country_id").Text()),
-			Region:   adapter.Fold(address.Get("region").Text()),
-			RegionID: address.Get("region_id").Int(),
-			Postcode: resource.FoldPostcode(address.Get("postcode").Text()),
-		}, nil
+// customerTaxAddress returns a customer's group and the address that decides the customer's taxes. It
+// reads both in one query if the customer has such an address.
+func (s *buyers) customerTaxAddress(ctx context.Context, id int64, scope *resource.PriceScope) (group int64, at resource.TaxAddress, err error) {
+	if decidedBy := scope.DecidedBy(); decidedBy != resource.ByOrigin {
+		found, err := s.addresses.All(ctx, &adapter.ListParams{
+			Query:   adapter.Query{Where: []adapter.Condition{resource.IntegerEquals("is_default_"+decidedBy, 1)}, Limit: 1},
+			OwnerID: id,
+			With:    []string{"customer_group_id"},
+		})
+		if err != nil {
+			return 0, at, err
+		}
+		if len(found) > 0 && found[0].Get("country_id").Text() != "" {
+			address := found[0]
+			return address.Get("customer_group_id").Int(), resource.TaxAddress{
+				Country:  adapter.Fold(address.Get("country_id").Text()),
+				Region:   adapter.Fold(address.Get("region").Text()),
+				RegionID: address.Get("region_id").Int(),
+				Postcode: resource.FoldPostcode(address.Get("postcode").Text()),
+			}, nil
+		}
 	}
 	customer, err := s.customers.Store.Get(ctx, &adapter.GetParams{Key: adapter.Key(id)})
 	if err != nil {
-		return 0, fallback, err
+		return 0, at, err
 	}
-	return customer.Get("group_id").Int(), fallback, nil
+	return customer.Get("group_id").Int(), scope.Fallback(), nil
 }

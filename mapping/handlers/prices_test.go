@@ -9,6 +9,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/resource"
 )
 
+// TestMoney checks prices that do not include tax.
 func TestMoney(t *testing.T) {
 	for _, c := range []struct {
 		name, price, percent, with, without string
@@ -21,18 +22,24 @@ func TestMoney(t *testing.T) {
 		{"one place", "119.5000", "0.0000", "119.5", "119.5"},
 		{"zero", "0.0000", "8.2500", "0", "0"},
 		{"tenths of a cent", "5.0000", "1.0000", "5.05", "5"},
-		{"maximum amount and rate", "99999999.9999", "99999999.9999", "100000099999800", "100000000"},
+		{"maximum amount", "99999999.9999", "19.0000", "119000000", "100000000"},
 		{"below zero counts as zero", "-1.0000", "8.2500", "0", "0"},
 		{"not a number", "", "8.2500", "0", "0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			price := resource.ParseMoney(adapter.TextValue(c.price))
-			with, without := centsNode(price.WithTax(resource.NoTax.With(resource.ParseMoney(adapter.TextValue(c.percent))))), centsNode(price.Cents())
+			taxes := taxed(float64(resource.ParseMoney(adapter.TextValue(c.percent))))
+			with, without := centsNode(taxes.WithTax(price, 2)), centsNode(taxes.WithoutTax(price, 2))
 			if with.Text != c.with || without.Text != c.without {
 				t.Errorf("%s with %s %%: %s and %s, want %s and %s", c.price, c.percent, with.Text, without.Text, c.with, c.without)
 			}
 		})
 	}
+}
+
+// taxed returns taxes of some percent on products of class 2.
+func taxed(percent float64) *resource.Taxes {
+	return &resource.Taxes{Buyer: resource.ClassRates{{Class: 2, Percent: percent}}}
 }
 
 // FuzzMoney checks that computed prices never fail, decrease or lose their form.
@@ -43,10 +50,11 @@ func FuzzMoney(f *testing.F) {
 	f.Add("922337203685477.5807", "0.0001")
 	f.Fuzz(func(t *testing.T, price, percent string) {
 		m, p := resource.ParseMoney(adapter.TextValue(price)), resource.ParseMoney(adapter.TextValue(percent))
-		if m.WithTax(resource.NoTax.With(p)) < m.Cents() {
+		taxes := taxed(float64(p))
+		if taxes.WithTax(m, 2) < taxes.WithoutTax(m, 2) {
 			t.Errorf("%s with %s %% is less than without", price, percent)
 		}
-		if n := centsNode(m.WithTax(resource.NoTax.With(p))); n.Kind != codec.Number || n.Text == "" {
+		if n := centsNode(taxes.WithTax(m, 2)); n.Kind != codec.Number || n.Text == "" {
 			t.Errorf("%s with %s %%: %q", price, percent, n.Text)
 		}
 	})
@@ -133,7 +141,7 @@ func TestFinalPrice(t *testing.T) {
 			// A tier price never counts, even for a quantity of 1.
 			p.Set("tier_price", prices("tier_price", [3]string{"all", "1.0000", "1.0000"}))
 			b := buyer{group: 1, now: "2013-01-01 00:00:00"}
-			if got := centsNode(b.FinalPrice(p, contract.PricedItself, false).Cents()).Text; got != c.want {
+			if got := centsNode(cents(b.FinalPrice(p, contract.PricedItself, false))).Text; got != c.want {
 				t.Errorf("final price %s, want %s", got, c.want)
 			}
 		})
@@ -183,7 +191,7 @@ func TestPricesByType(t *testing.T) {
 				want   string
 			}{{"single", false, c.single}, {"list", true, c.list}} {
 				regular, final := regularPrice(p, types[c.typeID], view.inList), b.FinalPrice(p, types[c.typeID], view.inList)
-				if got := centsNode(regular.Cents()).Text + " " + centsNode(final.Cents()).Text; got != view.want {
+				if got := centsNode(cents(regular)).Text + " " + centsNode(cents(final)).Text; got != view.want {
 					t.Errorf("%s: %s, want %s", view.name, got, view.want)
 				}
 			}
@@ -204,17 +212,18 @@ func TestPricesOfWebsites(t *testing.T) {
 		by           buyer
 		single, list string
 	}{
-		{"at the website", buyer{group: 1, website: 2}, "80", "60"},
-		{"at another", buyer{group: 1, website: 1}, "80", "80"},
-		{"another group", buyer{group: 2, website: 2}, "80", "80"},
-		{"a group that is gone", buyer{group: 1, GroupGone: true, website: 2}, "100", "100"},
+		{"at the website", buyer{group: 1, PriceSite: resource.PriceSite{WebsiteID: 2}}, "80", "60"},
+		{"at another", buyer{group: 1, PriceSite: resource.PriceSite{WebsiteID: 1}}, "80", "80"},
+		{"another group", buyer{group: 2, PriceSite: resource.PriceSite{WebsiteID: 2}}, "80", "80"},
+		{"a group that is gone", buyer{group: 1, GroupGone: true, PriceSite: resource.PriceSite{WebsiteID: 2}}, "100", "100"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			single, list := c.by.FinalPrice(p, contract.PricedItself, false), c.by.FinalPrice(p, contract.PricedItself, true)
-			if got := centsNode(single.Cents()).Text + " " + centsNode(list.Cents()).Text; got != c.single+" "+c.list {
+			if got := centsNode(cents(single)).Text + " " + centsNode(cents(list)).Text; got != c.single+" "+c.list {
 				t.Errorf("single and list: %s, want %s %s", got, c.single, c.list)
 			}
-			if tiers := c.by.TierPrices(p); len(tiers.Members) != 1 {
+			c.by.Taxes = taxed(0)
+			if tiers := c.by.TierPrices(p, contract.PricedItself, true); len(tiers.Members) != 1 {
 				t.Errorf("%d tiers, want that of all websites", len(tiers.Members))
 			}
 		})
@@ -239,22 +248,22 @@ func TestRulePrices(t *testing.T) {
 		want  string
 		next  string
 	}{
-		{"none", nil, buyer{website: 1, now: "2013-01-01 12:00:00"}, "39.99", ""},
-		{"today", []adapter.Record{rule(1, 0, "2013-01-01", "11.1100")}, buyer{website: 1, now: "2013-01-01 12:00:00"}, "11.11", "2013-01-02 00:00:00"},
-		{"until midnight", []adapter.Record{rule(1, 0, "2013-01-01", "11.1100")}, buyer{website: 1, now: "2013-01-01 23:59:59"}, "11.11", "2013-01-02 00:00:00"},
-		{"tomorrow", []adapter.Record{rule(1, 0, "2013-01-02", "11.1100")}, buyer{website: 1, now: "2013-01-01 12:00:00"}, "39.99", "2013-01-02 00:00:00"},
+		{"none", nil, buyer{PriceSite: resource.PriceSite{WebsiteID: 1}, now: "2013-01-01 12:00:00"}, "39.99", ""},
+		{"today", []adapter.Record{rule(1, 0, "2013-01-01", "11.1100")}, buyer{PriceSite: resource.PriceSite{WebsiteID: 1}, now: "2013-01-01 12:00:00"}, "11.11", "2013-01-02 00:00:00"},
+		{"until midnight", []adapter.Record{rule(1, 0, "2013-01-01", "11.1100")}, buyer{PriceSite: resource.PriceSite{WebsiteID: 1}, now: "2013-01-01 23:59:59"}, "11.11", "2013-01-02 00:00:00"},
+		{"tomorrow", []adapter.Record{rule(1, 0, "2013-01-02", "11.1100")}, buyer{PriceSite: resource.PriceSite{WebsiteID: 1}, now: "2013-01-01 12:00:00"}, "39.99", "2013-01-02 00:00:00"},
 		{"one of three days", []adapter.Record{rule(1, 0, "2012-12-31", "1.0000"), rule(1, 0, "2013-01-01", "2.0000"), rule(1, 0, "2013-01-02", "3.0000")},
-			buyer{website: 1, now: "2013-01-01 00:00:00"}, "2", "2013-01-02 00:00:00"},
-		{"another website", []adapter.Record{rule(2, 0, "2013-01-01", "11.1100")}, buyer{website: 1, now: "2013-01-01 12:00:00"}, "39.99", "2013-01-02 00:00:00"},
-		{"another group", []adapter.Record{rule(1, 1, "2013-01-01", "11.1100")}, buyer{website: 1, now: "2013-01-01 12:00:00"}, "39.99", "2013-01-02 00:00:00"},
-		{"a group that is gone", []adapter.Record{rule(1, 1, "2013-01-01", "11.1100")}, buyer{group: 1, GroupGone: true, website: 1, now: "2013-01-01 12:00:00"}, "39.99", "2013-01-02 00:00:00"},
-		{"above the price", []adapter.Record{rule(1, 0, "2013-01-01", "50.0000")}, buyer{website: 1, now: "2013-01-01 12:00:00"}, "39.99", "2013-01-02 00:00:00"},
+			buyer{PriceSite: resource.PriceSite{WebsiteID: 1}, now: "2013-01-01 00:00:00"}, "2", "2013-01-02 00:00:00"},
+		{"another website", []adapter.Record{rule(2, 0, "2013-01-01", "11.1100")}, buyer{PriceSite: resource.PriceSite{WebsiteID: 1}, now: "2013-01-01 12:00:00"}, "39.99", "2013-01-02 00:00:00"},
+		{"another group", []adapter.Record{rule(1, 1, "2013-01-01", "11.1100")}, buyer{PriceSite: resource.PriceSite{WebsiteID: 1}, now: "2013-01-01 12:00:00"}, "39.99", "2013-01-02 00:00:00"},
+		{"a group that is gone", []adapter.Record{rule(1, 1, "2013-01-01", "11.1100")}, buyer{group: 1, GroupGone: true, PriceSite: resource.PriceSite{WebsiteID: 1}, now: "2013-01-01 12:00:00"}, "39.99", "2013-01-02 00:00:00"},
+		{"above the price", []adapter.Record{rule(1, 0, "2013-01-01", "50.0000")}, buyer{PriceSite: resource.PriceSite{WebsiteID: 1}, now: "2013-01-01 12:00:00"}, "39.99", "2013-01-02 00:00:00"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := product(map[string]string{"price": "39.9900"})
 			p.Set("rule_price", adapter.RecordsValue(c.rules))
 			for _, inList := range []bool{false, true} {
-				if got := centsNode(c.by.FinalPrice(p, contract.PricedItself, inList).Cents()).Text; got != c.want {
+				if got := centsNode(cents(c.by.FinalPrice(p, contract.PricedItself, inList))).Text; got != c.want {
 					t.Errorf("in a list %t: %s, want %s", inList, got, c.want)
 				}
 			}
@@ -271,12 +280,15 @@ func TestTierPrices(t *testing.T) {
 	p.Set("tier_price", prices("tier_price",
 		[3]string{"general", "5.0000", "9.0000"}, [3]string{"guest", "6.0000", "2.0000"}, [3]string{"all", "7.0000", "2.0000"},
 		[3]string{"all", "200.0000", "10.0000"}, [3]string{"all", "3.0000", "10.5000"}))
-	b := buyer{Taxes: []resource.ClassTax{{Class: 2, Factor: resource.NoTax.With(8_2500)}}}
-	got := string(codec.Append(nil, contract.JSON, "", ptr(b.TierPrices(p)), false))
+	b := buyer{Taxes: taxed(8.25)}
+	got := string(codec.Append(nil, contract.JSON, "", ptr(b.TierPrices(p, contract.PricedItself, true)), false))
 	want := `[{"qty":"2.0000","price_with_tax":6.5,"price_without_tax":6},{"qty":"10.0000","price_with_tax":216.5,"price_without_tax":200},{"qty":"10.5000","price_with_tax":3.25,"price_without_tax":3}]`
 	if got != want {
 		t.Errorf("tiers\n%s, want\n%s", got, want)
 	}
 }
+
+// cents returns an amount in cents.
+func cents(m resource.Money) uint64 { return resource.RoundDecimal.Cents(m) }
 
 func ptr[T any](v T) *T { return &v }

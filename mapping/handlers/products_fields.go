@@ -23,9 +23,10 @@ type productReply struct {
 	// needed names the attributes that the fields are made of.
 	needed attributes
 
-	needsBuyer, needsStock, needsGallery bool
+	needsBuyer, needsStock, needsGallery, needsSite bool
 
 	buyer *buyer
+	site  *resource.PriceSite      // whose entries of price lists an Admin reads
 	stock map[int64]adapter.Record // by product
 	// view is the scope at which the products are read; gallery holds the first images of a
 	// single product there.
@@ -60,9 +61,12 @@ func (products *Products) newProductReply(c *resource.Call, r *resource.Resource
 		switch field.Name {
 		case "group_price":
 			p.needOnDemand("group_price")
+			p.needsSite = true
+			p.needed.Stored = append(p.needed.Stored, "type_id")
 		case "tier_price":
 			p.needOnDemand("tier_price")
-			p.needsBuyer = p.needsBuyer || p.isPublic()
+			p.needsBuyer, p.needsSite = p.needsBuyer || p.isPublic(), true
+			p.needed.Stored = append(p.needed.Stored, "type_id")
 		case "stock_data":
 			p.needsStock = true
 		case "is_in_stock":
@@ -73,10 +77,8 @@ func (products *Products) newProductReply(c *resource.Call, r *resource.Resource
 				p.needOnDemand("stock_is_in_stock", "stock_manage_stock", "stock_use_config_manage_stock")
 				p.needed.Stored = append(p.needed.Stored, "stock_status")
 			}
-		case "regular_price_with_tax":
+		case "regular_price_with_tax", "regular_price_without_tax":
 			p.needsBuyer = true
-			p.needed.Stored = append(p.needed.Stored, regularPriceValues()...)
-		case "regular_price_without_tax":
 			p.needed.Stored = append(p.needed.Stored, regularPriceValues()...)
 		case "final_price_with_tax", "final_price_without_tax":
 			p.needOnDemand(finalPriceLists()...)
@@ -122,6 +124,13 @@ func (p *productReply) load(ctx context.Context, products []adapter.Record) erro
 			return err
 		}
 	}
+	if p.needsSite {
+		shop, err := p.of.finder.Shops.Current(ctx)
+		if err != nil {
+			return err
+		}
+		p.site = &shop.PriceScope(p.view).PriceSite
+	}
 	if p.needsGallery {
 		for _, product := range products {
 			images := imageList(product, p.view.Id)
@@ -161,7 +170,7 @@ func (p *productReply) computedField(name string, product adapter.Record) (codec
 		return p.groupPrices(product), true
 	case "tier_price":
 		if p.isPublic() {
-			return p.buyer.TierPrices(product), true
+			return p.buyer.TierPrices(product, p.of.pricing(product), p.Dialect.StoredPriceForm), true
 		}
 		return p.tierPrices(product), true
 	case "stock_data":
@@ -171,13 +180,13 @@ func (p *productReply) computedField(name string, product adapter.Record) (codec
 	case "is_saleable":
 		return p.saleable(product), true
 	case "regular_price_with_tax":
-		return centsNode(p.regularPrice(product).WithTax(p.tax(product))), true
+		return p.shownPrice(product, false, true), true
 	case "regular_price_without_tax":
-		return centsNode(p.regularPrice(product).Cents()), true
+		return p.shownPrice(product, false, false), true
 	case "final_price_with_tax":
-		return centsNode(p.finalPrice(product).WithTax(p.tax(product))), true
+		return p.shownPrice(product, true, true), true
 	case "final_price_without_tax":
-		return centsNode(p.finalPrice(product).Cents()), true
+		return p.shownPrice(product, true, false), true
 	case "media_gallery":
 		return p.mediaGallery(), true
 	case "image_url":
@@ -205,18 +214,6 @@ func (p *productReply) findBuyer(ctx context.Context) (err error) {
 		}
 	}
 	return err
-}
-
-func (p *productReply) tax(product adapter.Record) resource.TaxFactor {
-	return p.buyer.Taxes.On(product.Get("tax_class_id").Int())
-}
-
-func (p *productReply) regularPrice(product adapter.Record) resource.Money {
-	return regularPrice(product, p.of.pricing(product), p.inList)
-}
-
-func (p *productReply) finalPrice(product adapter.Record) resource.Money {
-	return p.buyer.FinalPrice(product, p.of.pricing(product), p.inList)
 }
 
 func boolNode(is bool) codec.Node {
@@ -249,11 +246,8 @@ func (p *productReply) saleable(product adapter.Record) codec.Node {
 // groupPrices renders an Admin's group_price in its stored order.
 func (p *productReply) groupPrices(product adapter.Record) codec.Node {
 	var entries []codec.Node
-	for _, price := range product.Get("group_price").Records() {
-		if !isOfAllWebsites(price) {
-			continue
-		}
-		entry := codec.RecordNode(textMember(price, "website_id"), textMember(price, "cust_group"), textMember(price, "price"))
+	for _, price := range pricesAt(p.site, product.Get("group_price").Records(), p.of.pricing(product)) {
+		entry := codec.RecordNode(price.members()...)
 		if p.Dialect.PercentFlags {
 			entry.Members = append(entry.Members, codec.Member{Key: "is_percent", Value: codec.Node{Kind: codec.True}})
 		}
@@ -265,18 +259,14 @@ func (p *productReply) groupPrices(product adapter.Record) codec.Node {
 // tierPrices renders an Admin's tier_price by ascending quantity. The group that stands
 // for all groups is a number.
 func (p *productReply) tierPrices(product adapter.Record) codec.Node {
-	tiers := slices.Clone(product.Get("tier_price").Records())
-	slices.SortStableFunc(tiers, func(a, b adapter.Record) int { return compareMoney(a, b, "price_qty") })
+	tiers := pricesAt(p.site, product.Get("tier_price").Records(), p.of.pricing(product))
+	slices.SortStableFunc(tiers, func(a, b listedPrice) int { return compareMoney(a.Record, b.Record, "price_qty") })
 	var entries []codec.Node
 	for _, price := range tiers {
-		if !isOfAllWebsites(price) {
-			continue
-		}
-		group := textMember(price, "cust_group")
+		entry := codec.RecordNode(append(price.members(), textMember(price.Record, "price_qty"))...)
 		if price.Get("cust_group").Int() == allGroupsID {
-			group.Value.Kind = codec.Number
+			entry.Members[1].Value.Kind = codec.Number
 		}
-		entry := codec.RecordNode(textMember(price, "website_id"), group, textMember(price, "price"), textMember(price, "price_qty"))
 		if p.Dialect.PercentFlags {
 			entry.Members = append(entry.Members, codec.Member{Key: "is_percent", Value: codec.NumberNode("0")})
 		}

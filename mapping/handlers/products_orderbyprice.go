@@ -58,7 +58,10 @@ func (p *Products) finalPrices(ctx context.Context, c *resource.Call, wanted *in
 		return nil, err
 	}
 	view, _ := shop.View(bounds.StoreID)
-	guest := p.buyers.Guest(shop.Site(view.WebsiteID))
+	guest := p.buyers.Guest(shop.PriceScope(view))
+	if guest.ListedAt != 0 {
+		bounds.StoreID = guest.ListedAt
+	}
 	var priced []pricedProduct
 	_, err = p.AllRows(ctx, bounds, c.Limits, func(_ context.Context, products []adapter.Record) ([]adapter.Record, error) {
 		for _, product := range products {

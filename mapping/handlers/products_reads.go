@@ -73,6 +73,9 @@ func (p *Products) ListProducts(ctx context.Context, c *resource.Call) (*resourc
 	}
 	reply := p.newProductReply(c, r, fields, replyShape{inList: true, countsStock: countsStock})
 	reply.view = view
+	if err := reply.needPartsTaxClass(ctx, view); err != nil {
+		return nil, err
+	}
 	byFinalPrice := p.ordersByFinalPrice(c, view, wanted)
 	bounds := p.bounds(c, wanted, view, category, byFinalPrice)
 	bounds.With, bounds.Only = reply.needed.OnDemand, reply.needed.StoredOrNone()
@@ -90,6 +93,10 @@ func (p *Products) ListProducts(ctx context.Context, c *resource.Call) (*resourc
 		}
 	}
 	records, err := readRows(ctx, c, wanted, bounds, func(ctx context.Context, products []adapter.Record) ([]adapter.Record, error) {
+		products, err := reply.listedPrices(ctx, products)
+		if err != nil {
+			return nil, err
+		}
 		return products, reply.load(ctx, products)
 	})
 	if err == nil && len(records.Batch) > 0 {

@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -70,6 +71,8 @@ func (p *ProductWrites) codes(ctx context.Context, list contract.OptionList, n *
 		return p.settings.TaxClasses, nil
 	case contract.Themes:
 		return p.settings.Themes, nil
+	case contract.Websites:
+		return p.priceWebsites(ctx)
 	case contract.Countries:
 		return resource.CountryCodes(ctx, p.countries, n)
 	}
@@ -79,6 +82,23 @@ func (p *ProductWrites) codes(ctx context.Context, list contract.OptionList, n *
 		all[i] = g.Get(g.Schema.Key).Text()
 	}
 	return all, err
+}
+
+// priceWebsites returns the ids that entries of price lists may have: 0 for all websites and, if
+// prices differ between websites, those of the websites.
+func (p *ProductWrites) priceWebsites(ctx context.Context) ([]string, error) {
+	if !p.prices.ByWebsite {
+		return []string{"0"}, nil
+	}
+	shop, err := p.finder.Shops.Current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(shop.Websites))
+	for i, id := range shop.Websites {
+		ids[i] = strconv.FormatInt(id, 10)
+	}
+	return ids, nil
 }
 
 // A write is one write of a product: the body, and the data it is checked against.

@@ -33,7 +33,11 @@ func (w *write) check(ctx context.Context) error {
 		return w.Dialect.Fault(contract.TypeNotCreatable, w.Type.Code)
 	}
 	for _, list := range w.priceLists {
-		if hasDuplicates(w.priceRecords(list)) {
+		twice, err := w.hasDuplicates(ctx, w.priceRecords(list))
+		if err != nil {
+			return err
+		}
+		if twice {
 			return w.Dialect.Fault(list.Twice)
 		}
 	}

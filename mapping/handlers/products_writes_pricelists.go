@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"context"
+
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/input"
 )
@@ -31,8 +33,9 @@ func (w *write) priceRecords(list *input.Rule) []adapter.Record {
 	return records
 }
 
-// hasDuplicates reports whether two entries have the same website, group and quantity.
-func hasDuplicates(records []adapter.Record) bool {
+// hasDuplicates reports whether two entries have the same website, group and quantity. An entry of all
+// websites counts as one of each website that has the shop's base currency.
+func (w *write) hasDuplicates(ctx context.Context, records []adapter.Record) (bool, error) {
 	type slot struct {
 		website, group int64
 		qty            string
@@ -41,9 +44,23 @@ func hasDuplicates(records []adapter.Record) bool {
 	for _, r := range records {
 		at := slot{r.Get("website_id").Int(), r.Get("cust_group").Int(), r.Get("price_qty").Text()}
 		if seen[at] {
-			return true
+			return true, nil
 		}
 		seen[at] = true
 	}
-	return false
+	if !w.prices.ByWebsite {
+		return false, nil
+	}
+	shop, err := w.finder.Shops.Current(ctx)
+	if err != nil {
+		return false, err
+	}
+	for at := range seen {
+		website := at.website
+		at.website = 0
+		if website != 0 && seen[at] && !shop.ConvertsPrices(website) {
+			return true, nil
+		}
+	}
+	return false, nil
 }

@@ -25,33 +25,19 @@ const AdminStore = "admin"
 type Shop struct {
 	Views          []StoreView
 	DefaultView    StoreView
-	Websites       []int64          // ids a customer may have, including 0
-	websitesByCode map[string]int64 // by lower-case code
-	sites          []Website        // the first is the default scope's
-	Groups         []int64          // ids a customer may have, without the group of Guests
-	taxClasses     map[int64]int64  // of customers, by group
-	Rates          []taxRate
+	Websites       []int64               // ids a customer may have, including 0
+	websitesByCode map[string]int64      // by lower-case code
+	scopes         map[int64]*PriceScope // by store view; that of the default scope has the key 0
+	Groups         []int64               // ids a customer may have, without the group of Guests
+	taxClasses     map[int64]int64       // of customers, by group
+	rates          *TaxRates
+	converts       map[int64]bool // websites with a base currency of their own
 	readAt         time.Time
 	generation     uint64 // of the cache, before it was read
 }
 
-// A Website holds the data that the prices of a website depend on.
-type Website struct {
-	Id         int64
-	Zone       *time.Location
-	TaxAddress TaxAddress        // of callers without an address
-	GuestTaxes func() ClassTaxes // computed when they are first needed
-}
-
-// Site returns the website with the given id, or the default scope's.
-func (s *Shop) Site(id int64) *Website {
-	for i := range s.sites {
-		if s.sites[i].Id == id {
-			return &s.sites[i]
-		}
-	}
-	return &s.sites[0]
-}
+// ConvertsPrices reports whether a website has a base currency of its own.
+func (s *Shop) ConvertsPrices(website int64) bool { return s.converts[website] }
 
 // TaxClass returns the tax class of a group of customers. known is false if there is no such
 // group. A shop without groups knows none, so that nothing depends on them.
@@ -95,23 +81,6 @@ func (s *Shop) Website(name string) (int64, bool) {
 	}
 	id, ok := s.websitesByCode[strings.ToLower(name)]
 	return id, ok
-}
-
-// PriceSettings are the settings that prices depend on, besides products and customers.
-type PriceSettings struct {
-	// TimeZone is the shop's time zone; special prices begin and end in it. nil means UTC.
-	TimeZone *time.Location
-	// TaxCountry and TaxRegion are the place where a caller without a shipping address pays
-	// tax. TaxRegion is the code of a region or "".
-	TaxCountry, TaxRegion string
-}
-
-// StoreTime returns t in the shop's time zone.
-func (p *PriceSettings) StoreTime(t time.Time) time.Time {
-	if p.TimeZone == nil {
-		return t.UTC()
-	}
-	return t.In(p.TimeZone)
 }
 
 // setDefaultView finds the shop's default store view: the one of its default website, or else

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -90,35 +89,35 @@ func (s *ShopCache) read(ctx context.Context) (*Shop, error) {
 		read.websitesByCode[strings.ToLower(w.Get("code").Text())] = w.Get("website_id").Int()
 	}
 	read.setDefaultView(websites)
-	if read.Rates, err = s.readRates(ctx); err != nil {
+	if read.rates, err = s.readRates(ctx); err != nil {
 		return nil, err
 	}
-	for _, w := range append([]adapter.Record{adapter.NewRecord(s.websites.Schema)}, websites...) {
-		read.sites = append(read.sites, s.newWebsite(w, read))
-	}
+	s.setPriceScopes(read, websites, stores)
 	return read, nil
 }
 
-// newWebsite returns the website of a record, which has no values for the default scope.
-// Values that a website lacks come from the settings.
-func (s *ShopCache) newWebsite(w adapter.Record, shop *Shop) Website {
-	site := Website{
-		Id:         w.Get("website_id").Int(),
-		Zone:       cmp.Or(s.prices.TimeZone, time.UTC),
-		TaxAddress: TaxAddress{Country: adapter.Fold(s.prices.TaxCountry), Region: adapter.Fold(s.prices.TaxRegion)},
+// setPriceScopes sets the scopes of prices: of the default scope, whose values come from the settings,
+// and of every store view, with the values that its website has, and those of its own.
+func (s *ShopCache) setPriceScopes(shop *Shop, websites, stores []adapter.Record) {
+	zone, tax := cmp.Or(s.prices.TimeZone, time.UTC), s.prices.taxes()
+	shop.scopes = map[int64]*PriceScope{0: shop.newPriceScope(PriceSite{ByWebsite: s.prices.ByWebsite, Rate: 1}, zone, tax, s.prices.Rounding)}
+	byWebsite := map[int64]adapter.Record{}
+	shop.converts = map[int64]bool{}
+	for _, w := range websites {
+		id := w.Get("website_id").Int()
+		byWebsite[id], shop.converts[id] = w, s.prices.converts(w)
 	}
-	if zone, ok := namedZone(w.Get("timezone").Text()); ok {
-		site.Zone = zone
+	for _, r := range stores {
+		id := r.Get("website_id").Int()
+		zone, tax, site := zone, tax, PriceSite{WebsiteID: id, ByWebsite: s.prices.ByWebsite, Rate: 1}
+		if website, ok := byWebsite[id]; ok {
+			tax, site = tax.with(website), s.prices.newPriceSite(website)
+			if own, ok := namedZone(website.Get("timezone").Text()); ok {
+				zone = own
+			}
+		}
+		shop.scopes[r.Get("store_id").Int()] = shop.newPriceScope(site, zone, tax.with(r), s.prices.Rounding)
 	}
-	if country := w.Get("tax_country").Text(); country != "" {
-		site.TaxAddress = TaxAddress{Country: adapter.Fold(country), RegionID: w.Get("tax_region_id").Int(), Postcode: FoldPostcode(w.Get("tax_postcode").Text())}
-	}
-	if site.TaxAddress.Postcode == "*" {
-		site.TaxAddress.Postcode = ""
-	}
-	at, class := site.TaxAddress, shop.taxClasses[GuestsID]
-	site.GuestTaxes = sync.OnceValue(func() ClassTaxes { return TaxesAt(shop.Rates, at, class) })
-	return site
 }
 
 // namedZone returns the time zone with an IANA name. ok is false for other names, and for the
@@ -131,8 +130,8 @@ func namedZone(name string) (zone *time.Location, ok bool) {
 	return zone, err == nil
 }
 
-// readRates reads the tax rates, with the ids and names of their regions.
-func (s *ShopCache) readRates(ctx context.Context) ([]taxRate, error) {
+// readRates reads the tax rates, and the ids of the regions in their countries.
+func (s *ShopCache) readRates(ctx context.Context) (*TaxRates, error) {
 	listed, err := s.rates.All(ctx, &adapter.ListParams{})
 	if err != nil {
 		return nil, err
@@ -140,56 +139,54 @@ func (s *ShopCache) readRates(ctx context.Context) ([]taxRate, error) {
 	rates := make([]taxRate, len(listed))
 	var countries []string
 	for i, r := range listed {
-		rates[i] = taxRate{
-			class:         r.Get("tax_class_id").Int(),
-			customerClass: r.Get("customer_tax_class_id").Int(),
-			country:       adapter.Fold(r.Get("country_id").Text()),
-			region:        adapter.Fold(r.Get("region").Text()),
-			regionID:      r.Get("region_id").Int(),
-			rule:          r.Get("rule_id").Int(),
-			priority:      r.Get("priority").Int(),
-			percent:       ParseMoney(r.Get("rate")),
-		}
-		rate := &rates[i]
-		rate.setPostcode(r)
-		if rate.region == "*" {
-			rate.region = ""
-		}
-		if rate.hasRegion() && !slices.Contains(countries, rate.country) {
+		rates[i] = newTaxRate(r)
+		if rate := &rates[i]; (rate.region != "" || rate.regionID != 0) && !slices.Contains(countries, rate.country) {
 			countries = append(countries, rate.country)
 		}
 	}
-	return rates, s.nameRegions(ctx, rates, countries)
+	regions, err := s.regionIDs(ctx, countries)
+	return newTaxRates(rates, regions), err
 }
 
-// nameRegions completes the codes, names and ids of the regions of rates, which are in some
-// countries.
-func (s *ShopCache) nameRegions(ctx context.Context, rates []taxRate, countries []string) error {
+// newTaxRate returns the rate of a record.
+func newTaxRate(r adapter.Record) taxRate {
+	rate := taxRate{
+		class:          r.Get("tax_class_id").Int(),
+		customerClass:  r.Get("customer_tax_class_id").Int(),
+		country:        adapter.Fold(r.Get("country_id").Text()),
+		region:         adapter.Fold(r.Get("region").Text()),
+		regionID:       r.Get("region_id").Int(),
+		postcode:       FoldPostcode(r.Get("postcode").Text()),
+		rule:           r.Get("rule_id").Int(),
+		priority:       r.Get("priority").Int(),
+		addsToSubtotal: r.Get("calculate_subtotal").Int() != 0,
+		percent:        float64(ParseMoney(r.Get("rate"))),
+	}
+	if rate.region == "*" {
+		rate.region = ""
+	}
+	if from, to := r.Get("zip_from"), r.Get("zip_to"); !from.Empty() {
+		rate.isRange, rate.from, rate.to = true, from.Int(), to.Int()
+		if to.Empty() {
+			rate.to = rate.from
+		}
+	}
+	return rate
+}
+
+// regionIDs returns the ids of the regions of some countries, by code and by name.
+func (s *ShopCache) regionIDs(ctx context.Context, countries []string) (map[regionName]int64, error) {
+	ids := map[regionName]int64{}
 	if len(countries) == 0 {
-		return nil
+		return ids, nil
 	}
 	regions, err := s.regions.All(ctx, &adapter.ListParams{Query: adapter.Query{
 		Where: []adapter.Condition{NewCondition("country_id", adapter.In, countries...)},
 	}})
-	if err != nil {
-		return err
-	}
-	type regionCode struct{ country, code string }
-	byCode, byID := map[regionCode]adapter.Record{}, map[int64]adapter.Record{}
-	for _, r := range regions {
-		byCode[regionCode{adapter.Fold(r.Get("country_id").Text()), adapter.Fold(r.Get("code").Text())}] = r
-		byID[r.Get("region_id").Int()] = r
-	}
-	for i := range rates {
-		rate := &rates[i]
-		region, known := byID[rate.regionID]
-		if rate.regionID == 0 {
-			region, known = byCode[regionCode{rate.country, rate.region}]
-		}
-		if known {
-			rate.regionID = region.Get("region_id").Int()
-			rate.region, rate.regionName = adapter.Fold(region.Get("code").Text()), adapter.Fold(region.Get("name").Text())
+	for _, by := range []string{"name", "code"} { // a code counts before a name
+		for _, r := range regions {
+			ids[regionName{adapter.Fold(r.Get("country_id").Text()), adapter.Fold(r.Get(by).Text())}] = r.Get("region_id").Int()
 		}
 	}
-	return nil
+	return ids, err
 }

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"fmt"
 	"github.com/portico-commerce/portico/adapter"
 	"testing"
 	"time"
@@ -49,44 +50,68 @@ func TestDefaultView(t *testing.T) {
 	}
 }
 
-func TestWebsites(t *testing.T) {
-	schema := adapter.NewSchemas().Of(adapter.Websites)
-	shop := Shop{taxClasses: map[int64]int64{GuestsID: 3}, Rates: []taxRate{
-		{class: 2, country: "US", region: "CA", regionID: 12, percent: 8_2500, rule: 1},
-		{class: 2, country: "DE", customerClass: 3, percent: 19_0000, rule: 2},
-		{class: 2, country: "DE", postcode: "80331", percent: 20_0000, rule: 2},
-		{class: 2, country: "AT", customerClass: 6, percent: 20_0000, rule: 2},
-	}}
+// TestPriceScopes checks which settings hold at a store view: its own, else its website's, else the
+// shop's.
+func TestPriceScopes(t *testing.T) {
+	schemas := adapter.NewSchemas()
 	zone := time.FixedZone("", 3600)
-	cache := ShopCache{prices: PriceSettings{TimeZone: zone, TaxCountry: "us", TaxRegion: "ca"}}
+	cache := ShopCache{prices: PriceSettings{TimeZone: zone, TaxCountry: "us", TaxRegion: "ca", OriginCountry: "AT", TaxGroup: 1}}
+	type values = map[string]any
 	for _, c := range []struct {
-		name, timezone, country, postcode string
-		region                            int64
-		zone                              string
-		tax                               TaxFactor
+		name           string
+		website, store values
+		zone, without  string // 120.0000 for a Guest
+		with           string
 	}{
-		{name: "settings", zone: zone.String(), tax: NoTax.With(8_2500)},
-		{name: "a place of its own", timezone: "Asia/Tokyo", country: "de", postcode: "*", zone: "Asia/Tokyo", tax: NoTax.With(19_0000)},
-		{name: "a postcode", country: "DE", postcode: "80331", zone: zone.String(), tax: NoTax.With(20_0000)},
-		{name: "a region", country: "US", region: 12, zone: zone.String(), tax: NoTax.With(8_2500)},
-		{name: "another region", country: "US", region: 57, zone: zone.String(), tax: NoTax},
-		{name: "taxes of another class of customers", country: "AT", zone: zone.String(), tax: NoTax},
-		{name: "no such time zone", timezone: "Mars/Olympus", zone: zone.String(), tax: NoTax.With(8_2500)},
-		{name: "time zone of the machine", timezone: "Local", zone: zone.String(), tax: NoTax.With(8_2500)},
+		{name: "settings", zone: zone.String(), without: "12000", with: "12990"},
+		{name: "a place of its own", website: values{"timezone": "Asia/Tokyo", "tax_country": "de"}, zone: "Asia/Tokyo", without: "12000", with: "14280"},
+		{name: "any postcode", website: values{"tax_country": "DE", "tax_postcode": "*"}, zone: zone.String(), without: "12000", with: "14400"},
+		{name: "a postcode", website: values{"tax_country": "DE", "tax_postcode": "80331"}, zone: zone.String(), without: "12000", with: "14400"},
+		{name: "a region", website: values{"tax_country": "US", "tax_region_id": 12}, zone: zone.String(), without: "12000", with: "12990"},
+		{name: "another region", website: values{"tax_country": "US", "tax_region_id": 57}, zone: zone.String(), without: "12000", with: "12000"},
+		{name: "taxes of another class of customers", website: values{"tax_country": "FR"}, zone: zone.String(), without: "12000", with: "12000"},
+		{name: "no such time zone", website: values{"timezone": "Mars/Olympus"}, zone: zone.String(), without: "12000", with: "12990"},
+		{name: "time zone of the machine", website: values{"timezone": "Local"}, zone: zone.String(), without: "12000", with: "12990"},
+		{name: "a store view's place", website: values{"tax_country": "DE"}, store: values{"tax_country": "AT"}, zone: zone.String(), without: "12000", with: "14400"},
+		{name: "tax of the origin for everybody", website: values{"tax_based_on": "origin"}, zone: zone.String(), without: "12000", with: "14400"},
+		{name: "a base that is none", website: values{"tax_based_on": "moon"}, zone: zone.String(), without: "12000", with: "12990"},
+		{name: "prices include tax", website: values{"prices_include_tax": 1}, zone: zone.String(), without: "10000", with: "10825"},
+		{name: "prices of one store view do not", website: values{"prices_include_tax": 1}, store: values{"prices_include_tax": 0}, zone: zone.String(), without: "12000", with: "12990"},
+		{name: "across borders", website: values{"prices_include_tax": 1, "tax_cross_border": 1}, zone: zone.String(), without: "11085", with: "12000"},
+		{name: "another origin", website: values{"prices_include_tax": 1, "origin_country": "DE"}, zone: zone.String(), without: "10084", with: "10916"},
+		{name: "a default group without tax", website: values{"prices_include_tax": 1, "tax_default_group": 5}, zone: zone.String(), without: "12000", with: "12990"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := adapter.NewRecord(schema)
-			r.Set("website_id", adapter.IntegerValue(2))
-			r.Set("tax_region_id", adapter.IntegerValue(c.region))
-			for name, text := range map[string]string{"timezone": c.timezone, "tax_country": c.country, "tax_postcode": c.postcode} {
-				if text != "" {
-					r.Set(name, adapter.TextValue(text))
+			shop := Shop{taxClasses: map[int64]int64{GuestsID: 3, 1: 3, 5: 6}, rates: newTaxRates([]taxRate{
+				{class: 2, country: "US", region: "CA", regionID: 12, percent: 8.25, rule: 1},
+				{class: 2, country: "DE", customerClass: 3, percent: 19, rule: 2},
+				{class: 2, country: "DE", postcode: "80331", percent: 20, rule: 2},
+				{class: 2, country: "FR", customerClass: 6, percent: 20, rule: 2},
+				{class: 2, country: "AT", customerClass: 3, percent: 20, rule: 2},
+			}, map[regionName]int64{{"US", "CA"}: 12})}
+			record := func(r adapter.Resource, all ...values) adapter.Record {
+				made := adapter.NewRecord(schemas.Of(r))
+				for _, some := range all {
+					for name, v := range some {
+						if n, ok := v.(int); ok {
+							made.Set(name, adapter.IntegerValue(int64(n)))
+						} else {
+							made.Set(name, adapter.TextValue(v.(string)))
+						}
+					}
 				}
+				return made
 			}
-			site := cache.newWebsite(r, &shop)
-			tax := site.GuestTaxes().On(2)
-			if site.Id != 2 || site.Zone.String() != c.zone || tax != c.tax {
-				t.Errorf("website %d in %s with tax %d, want 2 in %s with %d", site.Id, site.Zone, tax, c.zone, c.tax)
+			cache.setPriceScopes(&shop, []adapter.Record{record(adapter.Websites, values{"website_id": 2}, c.website)},
+				[]adapter.Record{record(adapter.Stores, values{"store_id": 3, "website_id": 2}, c.store)})
+			scope := shop.PriceScope(StoreView{Id: 3})
+			taxes := scope.GuestTaxes()
+			with, without := fmt.Sprint(taxes.WithTax(120, 2)), fmt.Sprint(taxes.WithoutTax(120, 2))
+			if scope.WebsiteID != 2 || scope.Zone.String() != c.zone || with != c.with || without != c.without {
+				t.Errorf("website %d in %s: %s and %s cents, want 2 in %s: %s and %s", scope.WebsiteID, scope.Zone, without, with, c.zone, c.without, c.with)
+			}
+			if at := shop.PriceScope(StoreView{Id: 9}); at != shop.scopes[0] || fmt.Sprint(at.GuestTaxes().WithTax(120, 2)) != "12990" {
+				t.Error("a store view that is gone has another scope than the default one")
 			}
 		})
 	}

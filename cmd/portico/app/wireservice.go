@@ -120,13 +120,28 @@ func (w *wiring) settings() (mapping.Settings, error) {
 		LegacySettings: mapping.LegacySettings{LegacyAuth: w.legacy.Auth, LegacySigner: w.legacy.Signer, CacheLegacy: cfg.Legacy.Cache},
 		ImagePixels:    cfg.Limits.ImagePixels,
 		PasswordCost:   cfg.Auth.PasswordCost,
-		Prices:         resource.PriceSettings{TimeZone: cfg.Store.TimeZone, TaxCountry: cfg.Store.TaxCountry, TaxRegion: cfg.Store.TaxRegion},
+		Prices:         priceSettings(&cfg.Store),
 		Products:       handlers.ProductSettings{AttributeSets: cfg.Store.AttributeSets, TaxClasses: cfg.Store.TaxClasses, Themes: cfg.Store.Themes},
 		Stock:          stock,
 	}
 	settings.FiltersInFlight = cmp.Or(cfg.Lists.FiltersInFlight, max(2, int64(runtime.GOMAXPROCS(0))))
 	setLimits(&settings, cfg)
 	return settings, nil
+}
+
+// priceSettings returns the settings that prices depend on.
+func priceSettings(cfg *config.Store) resource.PriceSettings {
+	rounding := resource.RoundDecimal
+	if cfg.TaxRounding == "binary" {
+		rounding = resource.RoundBinary
+	}
+	return resource.PriceSettings{
+		TimeZone:   cfg.TimeZone,
+		TaxCountry: cfg.TaxCountry, TaxRegion: cfg.TaxRegion, TaxPostcode: cfg.TaxPostcode,
+		TaxBasedOn: cfg.TaxBasedOn, PricesIncludeTax: cfg.PriceTax, TaxCrossBorder: cfg.CrossBorder,
+		OriginCountry: cfg.OriginCountry, OriginRegion: cfg.OriginRegion, OriginPostcode: cfg.OriginCode,
+		TaxGroup: cfg.TaxGroup, Rounding: rounding, ByWebsite: cfg.PriceScope == "website", Currency: cfg.Currency,
+	}
 }
 
 // openContract makes the contract's port: the interface, and the pages of consent and landing.

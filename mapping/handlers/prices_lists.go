@@ -1,0 +1,116 @@
+package handlers
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/contract"
+	"github.com/portico-commerce/portico/mapping/resource"
+)
+
+// A listedPrice is an entry of group_price or tier_price, as a website shows it.
+type listedPrice struct {
+	adapter.Record
+	website   int64
+	price     resource.Money
+	converted bool // the price was multiplied by the website's rate
+}
+
+// node renders the price: as it is stored, or as a number if it was converted.
+func (p *listedPrice) node() codec.Node {
+	if p.converted {
+		return doubleNode(p.price)
+	}
+	return codec.TextNode(p.Get("price").Text())
+}
+
+// pricesAt returns the entries of a list of prices that a single product shows (configurations 4.2).
+// While prices are global, these are the entries of all websites. Where prices differ between websites,
+// the default scope shows every entry, and a store view the entries of its website and, converted to its
+// base currency, those of all websites that it does not replace. Prices of bundles are percentages, which
+// are not converted.
+func pricesAt(site *resource.PriceSite, list []adapter.Record, pricing contract.Pricing) []listedPrice {
+	shown := make([]listedPrice, 0, len(list))
+	type slot struct {
+		group int64
+		qty   string
+	}
+	taken := map[slot]int{}
+	for _, r := range list {
+		entry := listedPrice{Record: r, website: r.Get("website_id").Int(), price: resource.ParseMoney(r.Get("price"))}
+		ofAll := entry.website == 0
+		if !site.ByWebsite || site.WebsiteID == 0 {
+			if ofAll || site.ByWebsite {
+				shown = append(shown, entry)
+			}
+			continue
+		}
+		if !ofAll && entry.website != site.WebsiteID {
+			continue
+		}
+		entry.website = site.WebsiteID
+		if ofAll && pricing != contract.PricedAsBundle {
+			entry.price, entry.converted = entry.price*site.Rate, true
+		}
+		key := slot{r.Get("cust_group").Int(), r.Get("price_qty").Text()}
+		if i, ok := taken[key]; !ok {
+			taken[key] = len(shown)
+			shown = append(shown, entry)
+		} else if !ofAll {
+			shown[i] = entry
+		}
+	}
+	return shown
+}
+
+// members returns the members that group and tier prices have in common.
+func (p *listedPrice) members() []codec.Member {
+	return []codec.Member{
+		{Key: "website_id", Value: codec.TextNode(strconv.FormatInt(p.website, 10))}, textMember(p.Record, "cust_group"), {Key: "price", Value: p.node()},
+	}
+}
+
+// listedPrices returns the products of a batch of a public list with the prices that the list shows: at
+// all store views of a website those of its default store view (configurations 4.3).
+func (p *productReply) listedPrices(ctx context.Context, products []adapter.Record) ([]adapter.Record, error) {
+	shop, err := p.of.finder.Shops.Current(ctx)
+	if err != nil || !p.isPublic() || p.view.Id == 0 {
+		return products, err
+	}
+	at := shop.PriceScope(p.view).ListedAt
+	if at == 0 || at == p.view.Id {
+		return products, nil
+	}
+	priced := make([]adapter.Record, 0, len(products))
+	names := finalPriceValues()[2:] // the type is the same everywhere
+	for start := 0; start < len(products); start += stockItemsPerQuery {
+		batch := products[start:min(start+stockItemsPerQuery, len(products))]
+		ids := make([]string, len(batch))
+		for i, r := range batch {
+			ids[i] = r.Get("entity_id").Text()
+		}
+		found, err := p.of.Source.All(ctx, &adapter.ListParams{
+			Query:   adapter.Query{Where: []adapter.Condition{resource.NewCondition("entity_id", adapter.In, ids...)}},
+			StoreID: at, WebsiteScope: true, OverridesOnly: true, Only: names,
+		})
+		if err != nil {
+			return nil, err
+		}
+		byKey := make(map[adapter.Key]adapter.Record, len(found))
+		for _, r := range found {
+			byKey[r.Key()] = r
+		}
+		for _, r := range batch {
+			if other, ok := byKey[r.Key()]; ok {
+				r = r.Clone()
+				for _, name := range names {
+					r.Set(name, other.Get(name))
+				}
+			}
+			priced = append(priced, r)
+		}
+	}
+	return priced, nil
+}
