@@ -43,7 +43,7 @@ func Tables() []Table {
 type Attribute struct {
 	Resource string   `setting:"resource" help:"Resource that has the attribute: customers, customer_addresses or products."`
 	Name     string   `setting:"name" help:"Its name in requests and answers, of lower-case letters, digits and underscores. It must not be a name of the contract."`
-	Kind     string   `setting:"kind" choices:"text integer decimal time" help:"How its values are written and compared. It cannot change once values are stored."`
+	Kind     string   `setting:"kind" choices:"text integer decimal time fixed_tax" help:"How its values are written and compared. It cannot change once values are stored. fixed_tax: amounts by country that come on top of the price, such as a recycling fee; products only, shown in single records, and set by imports alone, so writers is []."`
 	Scope    string   `setting:"scope" default:"global" choices:"global website store" help:"For products: whether websites or store views may have values of their own."`
 	Roles    []string `setting:"roles" choices:"admin customer guest" empty:"true" help:"Roles that read it. [] means none."`
 	Writers  []string `setting:"writers" default:"admin" choices:"admin customer" empty:"true" help:"Roles that write it. Customers write only what is their own, and no products. [] means none."`

@@ -32,7 +32,8 @@ func hiddenAttributes(r adapter.Resource) []string {
 type ownAttribute struct {
 	id int64
 	Attribute
-	valid bool // its code can be the name of an attribute of Portico
+	valid    bool // its code can be the name of an attribute of Portico
+	fixedTax bool // it holds fixed product taxes
 }
 
 // ownAttributesOf returns the visible attributes of an entity that a new shop does not have.
@@ -46,7 +47,7 @@ func ownAttributesOf(ctx context.Context, conn *connection, tx *sql.Tx, e entity
 		return nil, err // the version has no own attributes of the entity
 	}
 	contract, hidden := adapter.NewSchemas().Of(r), hiddenAttributes(r)
-	err = conn.Each(ctx, tx, "SELECT a.attribute_id, a.attribute_code, a.backend_type, "+global+", "+front+" FROM "+conn.Table("eav_attribute")+" a JOIN "+conn.Table("eav_entity_type")+
+	err = conn.Each(ctx, tx, "SELECT a.attribute_id, a.attribute_code, a.backend_type, "+global+", "+front+", COALESCE(a.frontend_input, '') FROM "+conn.Table("eav_attribute")+" a JOIN "+conn.Table("eav_entity_type")+
 		" t ON t.entity_type_id = a.entity_type_id JOIN "+conn.Table(flags)+" f ON f.attribute_id = a.attribute_id WHERE t.entity_type_code = '"+e.code+
 		"' AND f.is_visible = 1 ORDER BY a.attribute_id", func(row row) error {
 		code := conn.TextOf(row[1])
@@ -55,6 +56,10 @@ func ownAttributesOf(ctx context.Context, conn *connection, tx *sql.Tx, e entity
 		}
 		a := ownAttribute{id: row.ID(0), valid: attributeNamePattern.MatchString(code)}
 		a.AddedAttribute = adapter.AddedAttribute{Resource: r, Name: code, Kind: kindOf(string(row[2])), Scope: scopeOf(row.ID(3))}
+		a.fixedTax = r == adapter.Products && string(row[5]) == inputFixedTax
+		if a.fixedTax {
+			a.Kind = adapter.KindText
+		}
 		a.Roles = []string{"admin"}
 		switch {
 		case r != adapter.Products:
@@ -67,6 +72,9 @@ func ownAttributesOf(ctx context.Context, conn *connection, tx *sql.Tx, e entity
 	})
 	return all, err
 }
+
+// inputFixedTax is the frontend_input of attributes of fixed product taxes.
+const inputFixedTax = "weee"
 
 // kindOf returns the kind of the values of a backend type.
 func kindOf(backend string) adapter.Kind {
@@ -133,7 +141,14 @@ func (d settingsReader) ownAttributes(ctx context.Context, tx *sql.Tx) (all []Se
 			}
 			if a.valid {
 				s.Attribute = &a.Attribute
-				s.Value = fmt.Sprintf("{resource: %s, name: %s, kind: %s", a.Resource, a.Name, kinds[a.Kind])
+				kind := kinds[a.Kind]
+				if a.fixedTax {
+					kind, writers = "fixed_tax", ", writers: [], views: [single]"
+					if a.Scope == adapter.ScopeStore {
+						a.Scope = adapter.ScopeWebsite // the original reads no store views of it
+					}
+				}
+				s.Value = fmt.Sprintf("{resource: %s, name: %s, kind: %s", a.Resource, a.Name, kind)
 				if a.Resource == adapter.Products {
 					s.Value += ", scope: " + scopes[a.Scope]
 				}

@@ -241,6 +241,7 @@ func (g digester) productSources(ctx context.Context, tx *sql.Tx) ([]digestSourc
 		digestSource{table: "review", key: "t.entity_pk_value", ids: []string{"t.review_id", "s.store_id"}, where: "t.status_id = 1",
 			needs: "review_store", join: product + " JOIN " + g.d.conn.Table("review_store") + " s ON s.review_id = t.review_id"},
 		digestSource{table: "catalog_product_link", key: "t.product_id", ids: []string{"t.link_id", "t.product_id", "t.linked_product_id"}, where: "t.link_type_id = " + formatID(groupedLink)},
+		digestSource{table: "weee_tax", key: "t.entity_id"},
 		digestSource{table: "cataloginventory_stock_status", key: "t.product_id", ids: []string{"t.product_id", "t.website_id", "t.stock_id", "t.stock_status"}})
 	if columns["has_options"] {
 		all = append(all, digestSource{table: r.rows.table, key: "t.entity_id", ids: []string{"t.entity_id", "t.has_options"}})

@@ -46,7 +46,7 @@ func (p *productReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapt
 		b.aggregates[i].PartsOf = []adapter.Resource{adapter.ProductWebsites, adapter.ProductCategories}
 	}
 	for _, step := range []func(context.Context) error{
-		b.addWebsites, b.addCategories, b.setGroupPrices, b.setTierPrices, b.setRulePrices, b.setCustomOptions, b.setReviews, b.setStockStatus, b.setPartsTaxClass,
+		b.addWebsites, b.addCategories, b.setGroupPrices, b.setTierPrices, b.setRulePrices, b.setCustomOptions, b.setReviews, b.setStockStatus, b.setPartsTaxClass, b.setFixedTaxes,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, w.after, err
@@ -305,39 +305,6 @@ func (b *productBatch) setStockStatus(ctx context.Context) error {
 		}
 		for _, store := range b.views.viewsOf[r.ID(1)] {
 			b.at(i, store).Set("stock_status", adapter.IntegerValue(r.ID(2)))
-		}
-	})
-}
-
-// groupedLink is the link_type_id of the products that a product groups.
-const groupedLink = 3
-
-// setPartsTaxClass sets parts_tax_class_id at the store views of every website that sells one of the
-// products that a product groups: as the original's index of prices, from those that are enabled there,
-// by the values of the website's default store view.
-func (b *productBatch) setPartsTaxClass(ctx context.Context) error {
-	const table = "catalog_product_link"
-	at := func(name string) string { return b.d.conn.Table(name) }
-	value := func(alias string) string {
-		return "IF(own_" + alias + ".value_id IS NULL, " + alias + ".value, own_" + alias + ".value)"
-	}
-	text := "SELECT l.product_id, w.website_id, MIN(COALESCE(" + value("tax") + ", 0)) FROM " + at(table) + " l JOIN " +
-		at("catalog_product_website") + " w ON w.product_id = l.linked_product_id JOIN " +
-		at("core_website") + " site ON site.website_id = w.website_id LEFT JOIN " +
-		at("core_store_group") + " g ON g.group_id = site.default_group_id"
-	for _, of := range []struct{ alias, code string }{{"tax", "tax_class_id"}, {"status", "status"}} {
-		id := "(SELECT a.attribute_id FROM " + at("eav_attribute") + " a JOIN " + at("eav_entity_type") +
-			" t ON t.entity_type_id = a.entity_type_id WHERE t.entity_type_code = 'catalog_product' AND a.attribute_code = '" + of.code + "')"
-		for _, level := range []struct{ alias, store string }{{of.alias, "0"}, {"own_" + of.alias, "g.default_store_id"}} {
-			text += " LEFT JOIN " + at("catalog_product_entity_int") + " " + level.alias + " ON " + level.alias + ".entity_id = l.linked_product_id AND " +
-				level.alias + ".store_id = " + level.store + " AND " + level.alias + ".attribute_id = " + id
-		}
-	}
-	text += " WHERE l.link_type_id = " + formatID(groupedLink) + " AND " + b.has("l.product_id") + " AND " + value("status") + " = 1 GROUP BY l.product_id, w.website_id"
-	return b.eachRow(ctx, table, text, func(i int, r row) {
-		b.aggregates[i].Record.Set("parts_tax_class_id", adapter.IntegerValue(0)) // lists show only values that replace another
-		for _, store := range b.views.viewsOf[r.ID(1)] {
-			b.at(i, store).Set("parts_tax_class_id", adapter.IntegerValue(r.ID(2)))
 		}
 	})
 }

@@ -78,7 +78,7 @@ func openConfigurations() []string {
 		"account-confirm-off", "accounts-shared", "form-countries-allowed", "form-fields-required",
 		"form-zip-optional", "locale-en-gb", "single-store", "time-zone-berlin", "time-zone-los-angeles",
 		"time-zone-unset", "url-link-base-other", "url-media-cdn", "url-secure-frontend",
-		"url-secure-frontend-only", "url-store-codes", "us-shop", "weee-fixed-product-tax",
+		"url-secure-frontend-only", "url-store-codes", "us-shop",
 	}
 }
 

@@ -93,6 +93,9 @@ type Field struct {
 	// OmittedUntilStored: the field is omitted until a value is stored, in both dialects
 	// (contract 3.1, on custom attributes).
 	OmittedUntilStored bool
+	// FixedTax: the field shows the fixed product taxes in the attribute of the same name.
+	// ByWebsite: also those of single websites (configurations 9).
+	FixedTax, ByWebsite bool
 
 	shown [columns]shown
 	// withheld holds the roles of Read that may not read the field in a dialect.

@@ -42,6 +42,9 @@ type AddedField struct {
 	Read, Write []Role
 	// InList and InSingle: lists, or single records, show the field by default.
 	InList, InSingle bool
+	// FixedTax: the attribute holds fixed product taxes, which lists never show. ByWebsite: each
+	// website shows its own besides those of all websites; otherwise only these are shown.
+	FixedTax, ByWebsite bool
 }
 
 // NarrowedFields are the field list of a role and a resource (configurations 8). They do not apply
@@ -286,6 +289,11 @@ func (f *Fields) add(added AddedField) error {
 	}
 	ofPerson := added.Resource != "products"
 	field := Field{Name: added.Name, Attribute: added.Name, OmittedUntilStored: ofPerson, Personal: ofPerson}
+	if added.FixedTax {
+		field.Attribute, field.FixedTax, field.ByWebsite = "", true, added.ByWebsite
+		field.Sort, field.Filter = SortIgnored, Unfilterable
+		field.absent = [columns]shown{inList, inList}
+	}
 	for _, role := range added.Read {
 		field.Read |= 1 << role
 	}

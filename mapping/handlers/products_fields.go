@@ -56,7 +56,14 @@ func (products *Products) newProductReply(c *resource.Call, r *resource.Resource
 			continue
 		}
 		p.Compute[field.Name] = func(_ *resource.Call, product adapter.Record) (codec.Node, bool) {
+			if field.FixedTax {
+				return p.fixedTaxes(product.Get(field.Name), field.ByWebsite)
+			}
 			return p.computedField(field.Name, product)
+		}
+		if field.FixedTax {
+			p.needsSite = true
+			p.needed.Stored = append(p.needed.Stored, field.Name)
 		}
 		switch field.Name {
 		case "group_price":

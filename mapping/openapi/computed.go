@@ -20,6 +20,12 @@ func (b *builder) computedValue(kind *record, t *contract.FieldTable, f *contrac
 	if f.Attribute != "" {
 		return nil
 	}
+	if f.FixedTax {
+		taxes := list(object(properties("website_id", text(integerPattern), "country", text("^[A-Z]{2}$"), "state", text(""), "value", text(""), "website_value", &Schema{Type: Types{"number"}}),
+			"website_id", "country", "state", "value", "website_value"))
+		taxes.Description = "fixed product taxes, which come on top of the price"
+		return taxes
+	}
 	switch f.Name {
 	case "stock_data":
 		return &Schema{OneOf: []*Schema{b.record(f.Part), {Type: Types{"null"}}}, MayBeMissing: !b.Dialect.AbsentIsNull}
@@ -34,7 +40,7 @@ func (b *builder) computedValue(kind *record, t *contract.FieldTable, f *contrac
 		}
 		return prices
 	case "regular_price_with_tax", "regular_price_without_tax", "final_price_with_tax", "final_price_without_tax":
-		return &Schema{Type: Types{"number"}}
+		return b.price()
 	case "is_saleable":
 		return &Schema{OneOf: []*Schema{{Type: Types{"boolean"}}, {Type: Types{"string"}, Enum: []string{"0", "1"}}, {Type: Types{"null"}}}}
 	case "is_in_stock":
@@ -52,6 +58,15 @@ func (b *builder) computedValue(kind *record, t *contract.FieldTable, f *contrac
 		return b.gallery()
 	}
 	return nil
+}
+
+// price returns the schema of a price that Customers and Guests see: a number, except in shops whose prices
+// include tax, where those of products without a tax class may keep the form in which they are stored.
+func (b *builder) price() *Schema {
+	if b.Dialect.StoredPriceForm {
+		return &Schema{Type: Types{"number", "string", "null"}}
+	}
+	return &Schema{Type: Types{"number"}}
 }
 
 const mediaGallery = "media_gallery"

@@ -12,7 +12,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// shopConfigTTL is how long a shopConfig is used before it is read again. Administrators
+// shopConfigTTL is how long a shopConfig is used before it is read again; tax rates whose reading takes
+// long are used longer (rateReadShare). Administrators
 // change the configuration in the backend, and their changes become visible within this
 // time.
 const shopConfigTTL = 10 * time.Second
@@ -23,8 +24,21 @@ type ShopCache struct {
 	prices                                   PriceSettings
 	now                                      func() time.Time
 	latest                                   atomic.Pointer[Shop]
+	latestRates                              atomic.Pointer[readTaxRates]
 	generation                               atomic.Uint64 // see invalidate
 }
+
+// readTaxRates are tax rates with the time at which they were read, and how long that took.
+type readTaxRates struct {
+	*TaxRates
+	readAt     time.Time
+	took       time.Duration
+	generation uint64
+}
+
+// rateReadShare is how many times as long as reading them took, tax rates are used at least, so that
+// a shop with tens of thousands of rates does not spend its time on reading them.
+const rateReadShare = 50
 
 // Invalidate makes the next calls read the shopConfig again.
 func (s *ShopCache) Invalidate() { s.generation.Add(1) }
@@ -89,7 +103,7 @@ func (s *ShopCache) read(ctx context.Context) (*Shop, error) {
 		read.websitesByCode[strings.ToLower(w.Get("code").Text())] = w.Get("website_id").Int()
 	}
 	read.setDefaultView(websites)
-	if read.rates, err = s.readRates(ctx); err != nil {
+	if read.rates, err = s.currentRates(ctx); err != nil {
 		return nil, err
 	}
 	s.setPriceScopes(read, websites, stores)
@@ -128,6 +142,22 @@ func namedZone(name string) (zone *time.Location, ok bool) {
 	}
 	zone, err := time.LoadLocation(name)
 	return zone, err == nil
+}
+
+// currentRates returns the tax rates, and reads them if they may have changed.
+func (s *ShopCache) currentRates(ctx context.Context) (*TaxRates, error) {
+	start, generation := s.now(), s.generation.Load()
+	if latest := s.latestRates.Load(); latest != nil && latest.generation == generation {
+		if age := start.Sub(latest.readAt); age >= 0 && age < rateReadShare*latest.took {
+			return latest.TaxRates, nil
+		}
+	}
+	rates, err := s.readRates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.latestRates.Store(&readTaxRates{rates, start, s.now().Sub(start), generation})
+	return rates, nil
 }
 
 // readRates reads the tax rates, and the ids of the regions in their countries.

@@ -97,6 +97,7 @@ var tables = sync.OnceValue(func() map[string]*Table {
 		{name: gallery + "_value", rows: []reach{{part: magento1.Images, column: "value_id", via: &magento1.Via{Table: gallery, ID: "value_id", Key: "entity_id"}}}},
 		{name: "cataloginventory_stock", deleted: all(magento1.Products, magento1.Stock)},
 		{name: "cataloginventory_stock_item", rows: []reach{one(magento1.Stock, "item_id")}},
+		{name: "weee_tax", rows: []reach{one(magento1.Products, "entity_id")}},
 		{name: "catalog_product_link_type", deleted: all(magento1.Products)},
 		{name: "catalog_product_link", rows: []reach{one(magento1.Products, "product_id")}},
 		{name: "cataloginventory_stock_status", rows: []reach{one(magento1.Products, "product_id")}},

@@ -54,6 +54,7 @@ func meanings() map[string]string {
 		"catalog_product_super_link":                 "",
 		"catalog_product_super_attribute":            "",
 		"catalog_product_link":                       "products",
+		"weee_tax":                                   "products",
 		"catalog_product_link_type":                  "; all products",
 		"catalog_product_option":                     "products",
 		"catalog_product_bundle_option":              "",
