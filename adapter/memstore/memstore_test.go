@@ -274,3 +274,10 @@ func TestImageFile(t *testing.T) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
+
+// TestPricesByWebsite runs the tests of prices that differ between websites.
+func TestPricesByWebsite(t *testing.T) {
+	schemas := adapter.NewSchemas().WithPricesByWebsite()
+	full := shop(t, memstore.Options{Schemas: schemas})
+	adaptertest.RunPricesByWebsite(t, adaptertest.Harness{Open: restored(t, full, schemas), Schemas: schemas})
+}

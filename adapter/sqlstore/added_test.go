@@ -319,3 +319,14 @@ func TestWriteAddedValues(t *testing.T) {
 		adaptertest.MustDelete(t, products, adapter.DeleteParams{Key: key})
 	})
 }
+
+// TestPricesByWebsite runs the tests of prices that differ between websites.
+func TestPricesByWebsite(t *testing.T) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+		schemas := adapter.NewSchemas().WithPricesByWebsite()
+		adaptertest.RunPricesByWebsite(t, adaptertest.Harness{
+			Open:    func(t *testing.T) adapter.Adapter { return openAdded(t, e, schemas).Adapter() },
+			Schemas: schemas,
+		})
+	})
+}
