@@ -123,16 +123,16 @@ func diffText(ds []Difference, want, got string) []Difference {
 var placeholderPattern = regexp.MustCompile(`\{\{(datetime|base_url|any)\}\}`)
 
 // recentPlaceholder matches a datetime of about now. maxClockSkew is shorter than the
-// offset of any time zone, so a local time does not match.
+// offset of any time zone, so a local time without its offset does not match.
 const (
 	recentPlaceholder = "{{recent}}"
 	maxClockSkew      = 20 * time.Minute
 )
 
-// isRecent reports whether text is a datetime in UTC, in one of the two forms of the
-// contract, that is about now.
+// isRecent reports whether text is a datetime in one of the two forms of the contract, in UTC or with
+// its offset, that is about now.
 func isRecent(text string, now time.Time) bool {
-	for _, form := range []string{time.DateTime, "2006-01-02T15:04:05+00:00"} {
+	for _, form := range []string{time.DateTime, "2006-01-02T15:04:05-07:00"} {
 		if at, err := time.Parse(form, text); err == nil {
 			return at.Sub(now).Abs() < maxClockSkew
 		}

@@ -322,6 +322,7 @@ func TestIsRecent(t *testing.T) {
 		{"another time zone", "2026-03-04 06:06:07", false},
 		{"yesterday", "2026-03-03 05:06:07", false},
 		{"another offset", "2026-03-04T05:06:07+01:00", false},
+		{"another time zone with its offset", "2026-03-04T06:06:07+01:00", true},
 		{"no datetime", "now", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -87,7 +87,7 @@ func (p *session) newResponse(got *reply, now time.Time) (Response, error) {
 }
 
 // datetimePattern matches a datetime in a body of any format.
-var datetimePattern = regexp.MustCompile(`(\d{4}-\d\d-\d\d)( |T|\+)(\d\d)(:|%3A)(\d\d)(?::|%3A)(\d\d)((?:\+|%2B)00(?::|%3A)00)?`)
+var datetimePattern = regexp.MustCompile(`(\d{4}-\d\d-\d\d)( |T|\+)(\d\d)(:|%3A)(\d\d)(?::|%3A)(\d\d)(?:(\+|%2B|-)(\d\d)(?::|%3A)(\d\d))?`)
 
 // insertPlaceholders replaces the base URL and recent datetimes in s by placeholders.
 func (p *session) insertPlaceholders(s string, now time.Time) string {
@@ -101,7 +101,11 @@ func (p *session) insertPlaceholders(s string, now time.Time) string {
 		if (m[2] == "+") != (m[4] == "%3A") && m[2] != "T" { // a plus is a blank only in forms
 			return found
 		}
-		at, err := time.Parse(time.DateTime, fmt.Sprintf("%s %s:%s:%s", m[1], m[3], m[5], m[6]))
+		form, text := time.DateTime, fmt.Sprintf("%s %s:%s:%s", m[1], m[3], m[5], m[6])
+		if m[7] != "" { // local time
+			form, text = form+"-07:00", text+strings.Replace(m[7], "%2B", "+", 1)+m[8]+":"+m[9]
+		}
+		at, err := time.Parse(form, text)
 		if err != nil || now.Sub(at) > recentPast || at.Sub(now) > recentFuture {
 			return found
 		}

@@ -58,7 +58,7 @@ func fieldKinds() map[string]fieldKind {
 		{name: "text", json: text, text: `(?s:.+)`},
 		{name: "blank", json: text, text: `(?s:.*)`},
 		{name: "datetime", json: text, text: `\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`},
-		{name: "iso", json: text, text: `\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00`},
+		{name: "iso", json: text, text: `\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[-+]\d\d:\d\d`},
 		{name: "url", json: text, text: `https?://\S+`},
 		{name: "money", json: number, text: `-?\d+(\.\d{1,2})?`},
 		{name: "whole", json: number, text: `-?\d+`},

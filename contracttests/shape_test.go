@@ -97,6 +97,7 @@ func TestCheckRecord(t *testing.T) {
 		{"a flag of another kind", "thing", "json", `{"entity_id":"1","price":"1.0000","name":"x","flag":"2"}`, "$.flag"},
 		{"a list for a record", "thing", "json", `[]`, "$"},
 		{"a text for a whole number", "part", "json", strings.Replace(goodPart, `"n":5`, `"n":"5"`, 1), "$.n"},
+		{"a datetime without its offset", "part", "json", strings.Replace(goodPart, "+00:00", "Z", 1), "$.at"},
 		{"a plain datetime", "part", "json", strings.Replace(goodPart, "T03:04:05+00:00", " 03:04:05", 1), "$.at"},
 		{"a number for true", "part", "json", strings.Replace(goodPart, `"ok":true`, `"ok":1`, 1), "$.ok"},
 		{"three decimal places of money", "part", "json", strings.Replace(goodPart, `9.5`, `9.555`, 1), "$.cost"},

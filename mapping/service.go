@@ -29,6 +29,8 @@ type Settings struct {
 	PasswordCost int
 	// Stock holds the shop's stock settings.
 	Stock handlers.StockSettings
+	// Regional holds the shop's settings for times and dates.
+	Regional resource.RegionalSettings
 	// Prices holds the settings that prices depend on.
 	Prices resource.PriceSettings
 	// Products holds the values that products may refer to.
@@ -59,7 +61,7 @@ func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, 
 	}
 	s := &Service{dialect: d, settings: settings, lists: lists, filters: resource.NewFilterLimiter(settings.FilterSettings)}
 	s.caches = replycache.NewInvalidating(backend, lists.Invalidate, settings.ReplyCache, settings.Stock.HideSoldOut)
-	s.backend = resource.NewBackend(s.caches, schemas, lists, s.filters)
+	s.backend = resource.NewBackend(s.caches, schemas, lists, s.filters, settings.Regional)
 	if s.shops, err = resource.NewShopCache(s.backend, settings.Prices, settings.Now); err != nil {
 		return nil, fmt.Errorf("shop configuration: %w", err)
 	}

@@ -134,6 +134,10 @@ type Dialect struct {
 	// crashes the original; otherwise the reply says that the verifier is wrong (wire 13
 	// and 14).
 	UnapprovedTokenCrash bool
+	// MisreadsMonths: the name of a month in a date counts as its number, at the place where the text
+	// has it: 4 Mar 2013 is the third day of the fourth month where the month comes first
+	// (configurations 1.2).
+	MisreadsMonths bool
 	// column selects this dialect's cell in a table row.
 	column column
 }
@@ -162,7 +166,7 @@ func Magento() *Dialect {
 	return &Dialect{
 		Name: "magento", Root: "magento_api", column: magento,
 		ZeroLimitOneRow: true, UnappliedFilters: true, TextComparison: true, OrderedByNull: true, PercentFlags: true, StoredPriceForm: true,
-		UnmanagedTrue: true, StockReset: true, DividedReset: true, UnverifiableCrash: true, UnapprovedTokenCrash: true,
+		UnmanagedTrue: true, StockReset: true, DividedReset: true, UnverifiableCrash: true, UnapprovedTokenCrash: true, MisreadsMonths: true,
 		ContinuesAfterSaveError: true, ConfirmationKeys: true,
 		CastsLists: true, UnknownUploads: true, DeletesEverywhere: true,
 		PlainStoreIDs: true, CopiesWebsiteValues: true, TruncatesIDs: true, PriceIndex: true, URLKeyByWebsite: true,

@@ -184,8 +184,8 @@ func (f *Field) Offered(d *Dialect, role Role) bool {
 // select fields.
 func (f *Field) Shown(d *Dialect, v View) bool { return f.shown[d.column].in(v) }
 
-// ISOTime reports whether dialect d writes the field's time in view v as
-// 2006-01-02T15:04:05+00:00; otherwise times are written in their stored form.
+// ISOTime reports whether dialect d writes the field's time in view v as 2006-01-02T15:04:05+00:00,
+// with the offset of the shop's time zone; otherwise times are written in their stored form.
 func (f *Field) ISOTime(d *Dialect, v View) bool { return f.isoTime[d.column].in(v) }
 
 // Absent reports whether the records of view v never have the field in dialect d, even if

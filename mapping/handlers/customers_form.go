@@ -40,7 +40,7 @@ func newFormParser(r *resource.Resource, shops *resource.ShopCache, directory co
 		}
 		return all, nil
 	}
-	return formParser{Resource: r, Parser: input.NewParser(r.Dialect, r.Fields, r.Schema, codes), directory: directory}
+	return formParser{Resource: r, Parser: input.NewParser(r.Dialect, r.Fields, r.Schema, codes, r.Locale), directory: directory}
 }
 
 // A parsedForm is a valid body of a write.

@@ -53,7 +53,7 @@ func NewProductWrites(d *contract.Dialect, fields *contract.Fields, backend *res
 		clock:    now,
 		finder:   finder,
 	}
-	w.parser = input.NewParser(d, fields.AdminProducts, products.Schema, w.codes)
+	w.parser = input.NewParser(d, fields.AdminProducts, products.Schema, w.codes, products.Locale)
 	w.priceLists = []*input.Rule{w.parser.Rule("group_price"), w.parser.Rule("tier_price")}
 	w.stock = newProductStock(stock, w.parser.Rule(stockDataName))
 	for name, into := range map[adapter.Resource]*resource.Source{adapter.CustomerGroups: &w.groups, adapter.Countries: &w.countries, adapter.ProductWebsites: &w.websites} {

@@ -34,7 +34,7 @@ func newTestWrites(t testing.TB, d *contract.Dialect, own ...adapter.AddedAttrib
 	backend := resource.NewBackend(fixedBackend{stores: map[adapter.Resource]fixedStore{
 		adapter.CustomerGroups: recordsOf(schemas.Of(adapter.CustomerGroups), adapter.IntegerValue(0), adapter.IntegerValue(1), adapter.IntegerValue(2), adapter.IntegerValue(3)),
 		adapter.Countries:      recordsOf(schemas.Of(adapter.Countries), adapter.TextValue("FR"), adapter.TextValue("DE"), adapter.TextValue("US")),
-	}}, schemas, nil, resource.NewFilterLimiter(resource.FilterSettings{}))
+	}}, schemas, nil, resource.NewFilterLimiter(resource.FilterSettings{}), resource.RegionalSettings{})
 	items, err := resource.NewResource(d, fields.StockItems, backend, adapter.StockItems)
 	if err != nil {
 		t.Fatal(err)

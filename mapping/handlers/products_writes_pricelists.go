@@ -26,7 +26,7 @@ func (w *write) priceRecords(list *input.Rule) []adapter.Record {
 			if !ok || a.ReadOnly {
 				continue
 			}
-			r.Values[i] = input.TypedValue(a.Kind, n)
+			r.Values[i] = input.TypedValue(a.Kind, n, input.DateReader{})
 		}
 		records = append(records, r)
 	}

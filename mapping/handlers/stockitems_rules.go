@@ -42,7 +42,7 @@ type stockRules struct {
 // time.
 func newStockRules(r *resource.Resource, settings StockSettings, now func() time.Time) stockRules {
 	return stockRules{
-		Resource: r, parser: input.NewParser(r.Dialect, r.Fields, r.Schema, nil), Settings: settings, now: now,
+		Resource: r, parser: input.NewParser(r.Dialect, r.Fields, r.Schema, nil, r.Locale), Settings: settings, now: now,
 		qty:    r.Attribute("qty"),
 		minQty: r.Attribute("min_qty"), useConfigMinQty: r.Attribute("use_config_min_qty"),
 		backorders: r.Attribute("backorders"), useConfigBackorders: r.Attribute("use_config_backorders"),

@@ -152,7 +152,7 @@ func (b *Body) checkValue(rule *Rule, n *codec.Node) {
 	case contract.Line:
 		fault = checkLength(&rule.Rule, n.String())
 	case contract.Typed:
-		fault = typeFault(rule.Kind, n)
+		fault = typeFault(rule.Kind, n, b.dates)
 	case contract.Email:
 		b.checkEmail(rule, n)
 	case contract.BirthDate:

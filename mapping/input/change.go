@@ -59,7 +59,7 @@ func (b *Body) value(rule *Rule, n *codec.Node) adapter.Value {
 		}
 	}
 	if !isText {
-		return TypedValue(rule.Kind, n)
+		return TypedValue(rule.Kind, n, b.dates)
 	}
 	return Line(n, rule.Characters, rule.Bytes)
 }

@@ -16,16 +16,24 @@ var (
 	// The other forms consist of month, day, year, hour and minute in some order. Seconds
 	// and an offset are ignored.
 	numericDate = regexp.MustCompile(`(?i)^([0-9]{1,4})([-/.])([0-9]{1,2})([-/.])([0-9]{1,4})` + timePattern + `$`)
-	monthFirst  = regexp.MustCompile(`(?i)^([a-z]{3,9})\.? +([0-9]{1,2}),? +([0-9]{1,4})` + timePattern + `$`)
-	dayFirst    = regexp.MustCompile(`(?i)^([0-9]{1,2})\.? +([a-z]{3,9})\.?,? +([0-9]{1,4})` + timePattern + `$`)
+	monthFirst  = regexp.MustCompile(`(?i)^(\pL{3,10}\.?) +([0-9]{1,2}),? +([0-9]{1,4})` + timePattern + `$`)
+	dayFirst    = regexp.MustCompile(`(?i)^([0-9]{1,2})\.? +(\pL{3,10}\.?),? +([0-9]{1,4})` + timePattern + `$`)
 )
 
 const timePattern = `(?:(?:,? +| *T *)([0-9]{1,2}):([0-9]{2})(?::[0-9]{2}(?:\.[0-9]+)?)? *(AM|PM)?(?: *(?:Z|UTC|GMT|[-+][0-9]{2}:?[0-9]{2}))?)?`
 
+// A DateReader says how dates are read: by the locale of the shop and the dialect. The zero DateReader
+// reads those of en_US.
+type DateReader struct {
+	contract.Locale
+	MisreadsMonths bool // as in [contract.Dialect]
+}
+
 // parseDateTime parses a date, with or without a time, into the format of stored times
-// (products 5.4). A form from which the original produces an arbitrary date is invalid.
+// (products 5.4), in the order of day and month of the shop's locale (configurations 1.2). A form from
+// which the original produces an arbitrary date is invalid.
 // Callers must handle the values that stand for no date: "", null, false, 0 and lists.
-func parseDateTime(n *codec.Node) (stored string, fault contract.FaultKey) {
+func parseDateTime(n *codec.Node, r DateReader) (stored string, fault contract.FaultKey) {
 	text := n.String()
 	if unixSeconds.MatchString(text) {
 		seconds, err := strconv.ParseInt(text, 10, 64)
@@ -40,28 +48,23 @@ func parseDateTime(n *codec.Node) (stored string, fault contract.FaultKey) {
 	if groups := digitGroups.FindAllString(text, 2); len(groups) == 1 || len(groups) > 0 && text[0] == '-' {
 		return "", contract.DateCrash
 	}
-	return parseHumanDate(strings.Trim(text, " \t\r\n"))
+	return parseHumanDate(strings.Trim(text, " \t\r\n"), r)
 }
 
-// parseHumanDate parses a date as people write it.
-func parseHumanDate(text string) (stored string, fault contract.FaultKey) {
-	var year, month, day int
-	var timeParts []string
-	if part := numericDate.FindStringSubmatch(text); part != nil && part[2] == part[4] {
-		month, day, year = orderDateParts(atoi(part[1]), atoi(part[3]), atoi(part[5]))
-		year = fullYear(part[5], year)
-		timeParts = part[6:]
-	} else if part := monthFirst.FindStringSubmatch(text); part != nil {
-		month, day, year = monthNumber(part[1]), atoi(part[2]), fullYear(part[3], atoi(part[3]))
-		timeParts = part[4:]
-	} else if part := dayFirst.FindStringSubmatch(text); part != nil {
-		day, month, year = atoi(part[1]), monthNumber(part[2]), fullYear(part[3], atoi(part[3]))
-		timeParts = part[4:]
-	} else {
+// parseHumanDate parses a date as people of a locale write it.
+func parseHumanDate(text string, r DateReader) (stored string, fault contract.FaultKey) {
+	d, timeParts, ok := r.split(text)
+	if !ok {
 		return "", contract.DateInvalid
 	}
+	d.correct()
+	year, month, day := d.fullYear(), atoi(d.month), atoi(d.day)
 	hour, minute := atoi(timeParts[0]), atoi(timeParts[1])
-	switch meridiem := strings.ToUpper(timeParts[2]); {
+	meridiem := strings.ToUpper(timeParts[2])
+	if r.IgnoresMeridiem {
+		meridiem = ""
+	}
+	switch {
 	case meridiem != "" && (hour < 1 || hour > 12):
 		return "", contract.DateInvalid
 	case meridiem == "AM" && hour == 12:
@@ -76,41 +79,70 @@ func parseHumanDate(text string) (stored string, fault contract.FaultKey) {
 	return formatDate(t)
 }
 
-// fullYear returns the year of a date whose last part is digits. The years 00 to 09, if they are
-// written with two digits, are those from 2000; all others are taken literally.
-func fullYear(digits string, year int) int {
-	if len(digits) == 2 && year < 10 {
+// A humanDate holds the parts of a date in digits, as the order of a locale assigns them.
+type humanDate struct{ day, month, year string }
+
+// split returns the parts of a date, and those of its time: hour, minute, and AM or PM. ok is false
+// for another text, and for the name of a month that the locale does not have.
+func (r DateReader) split(text string) (d humanDate, timeParts []string, ok bool) {
+	if part := numericDate.FindStringSubmatch(text); part != nil && part[2] == part[4] {
+		return newHumanDate(r.Order, part[1], part[3], part[5]), part[6:], true
+	}
+	part, name, day := monthFirst.FindStringSubmatch(text), 1, 2
+	if part == nil {
+		part, name, day = dayFirst.FindStringSubmatch(text), 2, 1
+	}
+	if part == nil {
+		return d, nil, false
+	}
+	month, ok := r.Month(part[name])
+	part[name] = strconv.Itoa(month)
+	if !r.MisreadsMonths {
+		return humanDate{day: part[day], month: part[name], year: part[3]}, part[4:], ok
+	}
+	d = newHumanDate(r.Order, part[1], part[2], part[3])
+	// Only a number whose digits are not in the text can be that of the name.
+	if !strings.Contains(text, d.day) || !strings.Contains(text, d.year) {
+		d.day, d.month = d.month, d.day
+	}
+	return d, part[4:], ok
+}
+
+// newHumanDate returns the date with three parts in some order.
+func newHumanDate(order contract.DateOrder, first, second, third string) humanDate {
+	switch order {
+	case contract.DayFirst:
+		return humanDate{day: first, month: second, year: third}
+	case contract.YearFirst:
+		return humanDate{year: first, month: second, day: third}
+	default:
+		return humanDate{month: first, day: second, year: third}
+	}
+}
+
+// correct swaps parts that cannot be in their places: a number that can only be a year becomes the
+// year, and an impossible month becomes the day.
+func (d *humanDate) correct() {
+	const days, months = 31, 12
+	if atoi(d.day) > days {
+		d.day, d.year = d.year, d.day
+	}
+	if atoi(d.month) > days {
+		d.month, d.year = d.year, d.month
+	}
+	if month := atoi(d.month); month > months && month <= days {
+		d.month, d.day = d.day, d.month
+	}
+}
+
+// fullYear returns the year. The years 00 to 09, if they are written with two digits, are those from
+// 2000; all others are taken literally.
+func (d *humanDate) fullYear() int {
+	year := atoi(d.year)
+	if len(d.year) == 2 && year < 10 {
 		year += 2000
 	}
 	return year
-}
-
-// orderDateParts takes three numbers for month, day and year. If that is impossible, the
-// number that can only be a year becomes the year, and an impossible month is swapped
-// with the day.
-func orderDateParts(month, day, year int) (int, int, int) {
-	const days, months = 31, 12
-	switch {
-	case month > days:
-		month, year = year, month
-	case day > days:
-		day, year = year, day
-	}
-	if month > months && day <= months {
-		month, day = day, month
-	}
-	return month, day, year
-}
-
-// monthNumber returns the month for an English name or its first three letters, or 0 for
-// anything else.
-func monthNumber(name string) int {
-	for m := time.January; m <= time.December; m++ {
-		if strings.EqualFold(name, m.String()) || strings.EqualFold(name, m.String()[:3]) {
-			return int(m)
-		}
-	}
-	return 0
 }
 
 func utcTime(year, month, day, hour, minute, second int) time.Time {

@@ -76,22 +76,83 @@ func TestParseDateTime(t *testing.T) {
 		{"negative fraction", text("-1.5"), "", contract.DateCrash},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got, fault := parseDateTime(&c.value); got != c.want || fault != c.fault {
+			if got, fault := parseDateTime(&c.value, DateReader{}); got != c.want || fault != c.fault {
 				t.Errorf("got %q, fault %d, want %q, fault %d", got, fault, c.want, c.fault)
 			}
 		})
 	}
 }
 
+// TestDatesOfLocales checks how dates in other forms are read in the order of a locale (configurations
+// 1.2), as the original does and, where a date has the name of a month, as the dialect documented does.
+func TestDatesOfLocales(t *testing.T) {
+	const invalid = ""
+	for _, tt := range []struct {
+		text                      string
+		monthFirst, british       string
+		german, french, yearFirst string
+	}{
+		{"2013-03-04", "2013-03-04 00:00:00", "2013-03-04 00:00:00", "2013-03-04 00:00:00", "2013-03-04 00:00:00", "2013-03-04 00:00:00"},
+		{"2013-03-04 10:11:12", "2013-03-04 10:11:12", "2013-03-04 10:11:12", "2013-03-04 10:11:12", "2013-03-04 10:11:12", "2013-03-04 10:11:12"},
+		{"20130304", "1970-08-21 23:45:04", "1970-08-21 23:45:04", "1970-08-21 23:45:04", "1970-08-21 23:45:04", "1970-08-21 23:45:04"},
+		{"2013-03-04T10:00:00+02:00", "2013-04-03 10:00:00", "2013-03-04 10:00:00", "2013-03-04 10:00:00", "2013-03-04 10:00:00", "2013-03-04 10:00:00"},
+		{"2013-03-04T10:00:00Z", "2013-04-03 10:00:00", "2013-03-04 10:00:00", "2013-03-04 10:00:00", "2013-03-04 10:00:00", "2013-03-04 10:00:00"},
+		{"2013-03-04 10:00", "2013-04-03 10:00:00", "2013-03-04 10:00:00", "2013-03-04 10:00:00", "2013-03-04 10:00:00", "2013-03-04 10:00:00"},
+		{"2013-03-31T10:00:00Z", "2013-03-31 10:00:00", "2013-03-31 10:00:00", "2013-03-31 10:00:00", "2013-03-31 10:00:00", "2013-03-31 10:00:00"},
+		{"04-03-2013", "2013-04-03 00:00:00", "2013-03-04 00:00:00", "2013-03-04 00:00:00", "2013-03-04 00:00:00", "2013-03-04 00:00:00"},
+		{"4.3.2013", "2013-04-03 00:00:00", "2013-03-04 00:00:00", "2013-03-04 00:00:00", "2013-03-04 00:00:00", "2013-03-04 00:00:00"},
+		{"2013/03/04", "2013-04-03 00:00:00", "2013-03-04 00:00:00", "2013-03-04 00:00:00", "2013-03-04 00:00:00", "2013-03-04 00:00:00"},
+		{"03/04/2013", "2013-03-04 00:00:00", "2013-04-03 00:00:00", "2013-04-03 00:00:00", "2013-04-03 00:00:00", "2013-04-03 00:00:00"},
+		{"13/04/2013", "2013-04-13 00:00:00", "2013-04-13 00:00:00", "2013-04-13 00:00:00", "2013-04-13 00:00:00", "2013-04-13 00:00:00"},
+		{"04/13/2013", "2013-04-13 00:00:00", "2013-04-13 00:00:00", "2013-04-13 00:00:00", "2013-04-13 00:00:00", "2013-04-13 00:00:00"},
+		{"3/4/13", "0013-03-04 00:00:00", "0013-04-03 00:00:00", "0013-04-03 00:00:00", "0013-04-03 00:00:00", "0003-04-13 00:00:00"},
+		{"30/02/2013", invalid, invalid, invalid, invalid, invalid},
+		{"32/32/2013", invalid, invalid, invalid, invalid, invalid},
+		{"03/04/2013 1:05 PM", "2013-03-04 13:05:00", "2013-04-03 01:05:00", "2013-04-03 01:05:00", "2013-04-03 01:05:00", "2013-04-03 01:05:00"},
+		{"4 Mar 2013", "2013-04-03 00:00:00", "2013-03-04 00:00:00", invalid, invalid, invalid},
+		{"4 Mar 2012", "2012-03-04 00:00:00", "2012-03-04 00:00:00", invalid, invalid, invalid},
+		{"Mar 4, 2013", "2013-03-04 00:00:00", "2013-04-03 00:00:00", invalid, invalid, invalid},
+		{"Mar 4, 2012", "2012-03-04 00:00:00", "2012-03-04 00:00:00", invalid, invalid, invalid},
+		{"4. April 2013", "2013-04-04 00:00:00", "2013-04-04 00:00:00", "2013-04-04 00:00:00", invalid, invalid},
+		{"4. März 2013", invalid, invalid, "2013-03-04 00:00:00", invalid, invalid},
+		{"4 Okt. 2013", invalid, invalid, "2013-10-04 00:00:00", invalid, invalid},
+		{"4 Okt 2013", invalid, invalid, invalid, invalid, invalid},
+		{"4 mars 2013", invalid, invalid, invalid, "2013-03-04 00:00:00", invalid},
+		{"4 déc. 2013", invalid, invalid, invalid, "2013-12-04 00:00:00", invalid},
+		{"4. Maerz 2013", invalid, invalid, invalid, invalid, invalid},
+		{"gestern", invalid, invalid, invalid, invalid, invalid},
+	} {
+		for locale, want := range map[string]string{"en_US": tt.monthFirst, "en_GB": tt.british, "de_DE": tt.german, "fr_FR": tt.french, "sv_SE": tt.yearFirst} {
+			n := codec.TextNode(tt.text)
+			if got, fault := parseDateTime(&n, DateReader{contract.LocaleOf(locale), true}); got != want || (fault != 0) != (want == invalid) {
+				t.Errorf("%s in %s: got %q, fault %d, want %q", tt.text, locale, got, fault, want)
+			}
+		}
+	}
+	for text, locales := range map[string][]string{
+		"4 Mar 2013": {"en_US", "en_GB", "en_CA"}, "Mar 4, 2013": {"en_US", "en_GB", "en_CA"}, "4. März 2013": {"de_DE", "de_AT"}, "4 mars 2013": {"fr_FR", "fr_CA"},
+	} {
+		for _, locale := range locales {
+			n := codec.TextNode(text)
+			if got, _ := parseDateTime(&n, DateReader{Locale: contract.LocaleOf(locale)}); got != "2013-03-04 00:00:00" {
+				t.Errorf("%s in %s, documented: got %q", text, locale, got)
+			}
+		}
+	}
+}
+
 // FuzzParseDateTime checks that any parsed time can be stored, and that parsing it again
 // gives the same.
 func FuzzParseDateTime(f *testing.F) {
-	for _, seed := range []string{"2012", "2012-03-15 10:11:12", "15/03/2012 10:11 AM", "Mar 15, 2012", "5 March 2012", "2012-03-15T10:11:12+02:00", "x1", "-1", "0000-00-00", "12/31/9999 11:59 PM"} {
-		f.Add(seed)
+	for _, seed := range []string{"2012", "2012-03-15 10:11:12", "15/03/2012 10:11 AM", "Mar 15, 2012", "5 March 2012", "5. März 2012", "2012-03-15T10:11:12+02:00", "x1", "-1", "0000-00-00", "12/31/9999 11:59 PM"} {
+		for _, locale := range []string{"en_US", "de_DE", "sv_SE"} {
+			f.Add(seed, locale, true)
+		}
 	}
-	f.Fuzz(func(t *testing.T, text string) {
+	f.Fuzz(func(t *testing.T, text, locale string, misreads bool) {
+		reader := DateReader{contract.LocaleOf(locale), misreads}
 		n := codec.TextNode(text)
-		stored, fault := parseDateTime(&n)
+		stored, fault := parseDateTime(&n, reader)
 		if fault != 0 {
 			if stored != "" {
 				t.Errorf("%q: fault %d, but result %q", text, fault, stored)
@@ -102,7 +163,7 @@ func FuzzParseDateTime(f *testing.F) {
 			t.Errorf("%q is parsed as %q", text, stored)
 		}
 		n = codec.TextNode(stored)
-		if again, fault := parseDateTime(&n); again != stored || fault != 0 {
+		if again, fault := parseDateTime(&n, reader); again != stored || fault != 0 {
 			t.Errorf("%q is parsed as %q, and that as %q", text, stored, again)
 		}
 	})

@@ -17,6 +17,7 @@ type Parser struct {
 	table   *contract.RuleTable
 	Rules   []Rule
 	codes   Codes
+	dates   DateReader
 }
 
 // Codes returns codes of a list that the store defines: all of them, or at least the one
@@ -31,9 +32,10 @@ type Rule struct {
 	Kind adapter.Kind
 }
 
-// NewParser returns a parser for the fields of a resource, including the store's added fields.
-func NewParser(d *contract.Dialect, fields *contract.FieldTable, schema *adapter.Schema, codes Codes) *Parser {
-	p := &Parser{dialect: d, schema: schema, table: &fields.Rules, codes: codes}
+// NewParser returns a parser for the fields of a resource, including the store's added fields. It reads
+// dates in the order of a locale.
+func NewParser(d *contract.Dialect, fields *contract.FieldTable, schema *adapter.Schema, codes Codes, locale contract.Locale) *Parser {
+	p := &Parser{dialect: d, schema: schema, table: &fields.Rules, codes: codes, dates: DateReader{locale, d.MisreadsMonths}}
 	for _, rule := range fields.Rules.With(added(fields, schema)...) {
 		at, ok := schema.Index(rule.Field)
 		if !ok {

@@ -147,8 +147,8 @@ func WholeNumber(n *codec.Node) (whole int64, ok bool) {
 }
 
 // typeFault returns the fault of a value for an attribute of the given kind, or 0 if
-// it can be stored.
-func typeFault(kind adapter.Kind, n *codec.Node) contract.FaultKey {
+// it can be stored. dates reads times.
+func typeFault(kind adapter.Kind, n *codec.Node, dates DateReader) contract.FaultKey {
 	ok := false
 	switch kind {
 	case adapter.KindText:
@@ -157,7 +157,7 @@ func typeFault(kind adapter.Kind, n *codec.Node) contract.FaultKey {
 		if n.Kind == codec.Struct {
 			return contract.ValueCrash
 		}
-		_, fault := parseDateTime(n)
+		_, fault := parseDateTime(n, dates)
 		return fault
 	case adapter.KindInteger:
 		_, ok = WholeNumber(n)
@@ -171,14 +171,14 @@ func typeFault(kind adapter.Kind, n *codec.Node) contract.FaultKey {
 }
 
 // TypedValue converts a valid value for an attribute of the given kind, other than text
-// (products 4 and 5.2).
-func TypedValue(kind adapter.Kind, n *codec.Node) adapter.Value {
+// (products 4 and 5.2). dates reads times.
+func TypedValue(kind adapter.Kind, n *codec.Node, dates DateReader) adapter.Value {
 	switch kind {
 	case adapter.KindDecimal:
 		number, _ := Number(n)
 		return Decimal(number)
 	case adapter.KindTime:
-		stored, _ := parseDateTime(n)
+		stored, _ := parseDateTime(n, dates)
 		return adapter.TextValue(stored)
 	default:
 		whole, _ := IntegerPart(n)

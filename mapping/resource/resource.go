@@ -2,8 +2,8 @@ package resource
 
 import (
 	"fmt"
-	"strings"
 	"sync"
+	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/codec"
@@ -119,6 +119,7 @@ type renderer struct {
 	// The three flags come from the dialect and the table of fields.
 	absentIsNull, emptyRecords, emptyIsNull bool
 	slab                                    slab // free memory for members
+	zone                                    *time.Location
 	// shownNull names a field that is rendered as null instead of being omitted.
 	shownNull string
 }
@@ -163,7 +164,7 @@ type column struct {
 // NewRenderer returns a renderer of the given fields for c.
 func (r *Resource) NewRenderer(c *Call, fields []int) *renderer {
 	render := &renderer{
-		call: c, columns: make([]column, len(fields)),
+		call: c, columns: make([]column, len(fields)), zone: r.Zone,
 		absentIsNull: r.Dialect.AbsentIsNull, emptyRecords: r.Dialect.EmptySelections, emptyIsNull: r.Fields.EmptyIsNull,
 	}
 	view := c.Route.View(c.Format)
@@ -232,7 +233,7 @@ func (r *renderer) renderStored(field *column, v *adapter.Value, node *codec.Nod
 			*node = codec.Node{}
 		}
 	case field.isoTime:
-		node.Text = strings.Replace(node.Text, " ", "T", 1) + "+00:00"
+		node.Text = isoTime(node.Text, r.zone)
 	}
 	return true
 }

@@ -3,8 +3,11 @@ package resource
 import (
 	"context"
 	"fmt"
-	"github.com/portico-commerce/portico/adapter"
 	"strconv"
+	"time"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/contract"
 )
 
 // A Source reads the records of one resource.
@@ -13,6 +16,7 @@ type Source struct {
 	Store     adapter.Store
 	listCache *ListCache // shared by all sources
 	filters   *FilterLimiter
+	RegionalSettings
 }
 
 // A Backend is the source of records: an adapter with the schemas of its resources, and
@@ -22,11 +26,21 @@ type Backend struct {
 	schemas   *adapter.Schemas
 	listCache *ListCache
 	filters   *FilterLimiter
+	regional  RegionalSettings
+}
+
+// RegionalSettings are the shop's settings for times and dates (configurations 1). The zero value
+// stands for UTC and en_US.
+type RegionalSettings struct {
+	// Zone is the time zone in which replies show times in ISO 8601 format; nil means UTC.
+	Zone *time.Location
+	// Locale says how the dates are read that clients write in other forms than YYYY-MM-DD.
+	Locale contract.Locale
 }
 
 // NewBackend returns a backend whose lists share a cache and a limiter.
-func NewBackend(a adapter.Adapter, schemas *adapter.Schemas, lists *ListCache, filters *FilterLimiter) *Backend {
-	return &Backend{a, schemas, lists, filters}
+func NewBackend(a adapter.Adapter, schemas *adapter.Schemas, lists *ListCache, filters *FilterLimiter, regional RegionalSettings) *Backend {
+	return &Backend{a, schemas, lists, filters, regional}
 }
 
 // Source returns the source for the records of r, of which there are none if the adapter
@@ -40,7 +54,7 @@ func (b *Backend) Source(r adapter.Resource) (Source, error) {
 	if adapter.KindOf(err) == adapter.Unsupported {
 		store, err = noStore{}, nil
 	}
-	return Source{schema, store, b.listCache, b.filters}, err
+	return Source{schema, store, b.listCache, b.filters, b.regional}, err
 }
 
 // All returns the records that p selects.

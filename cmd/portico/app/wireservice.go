@@ -120,6 +120,7 @@ func (w *wiring) settings() (mapping.Settings, error) {
 		LegacySettings: mapping.LegacySettings{LegacyAuth: w.legacy.Auth, LegacySigner: w.legacy.Signer, CacheLegacy: cfg.Legacy.Cache},
 		ImagePixels:    cfg.Limits.ImagePixels,
 		PasswordCost:   cfg.Auth.PasswordCost,
+		Regional:       resource.RegionalSettings{Zone: cfg.Store.TimeZone, Locale: contract.LocaleOf(cfg.Store.Locale)},
 		Prices:         priceSettings(&cfg.Store),
 		Products:       handlers.ProductSettings{AttributeSets: cfg.Store.AttributeSets, TaxClasses: cfg.Store.TaxClasses, Themes: cfg.Store.Themes},
 		Stock:          stock,
