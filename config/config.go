@@ -15,12 +15,13 @@ const prefix = "PORTICO_"
 // Config is a validated configuration, as returned by [Load]. The tags of its fields, and of the
 // fields of nested structs, define the settings: see [Settings].
 type Config struct {
-	Listen         string         `setting:"listen" form:"address" default:"127.0.0.1:8080" flag:"listen" help:"Address of the contract's port, host:port. An empty host means every interface."`
-	PublicURL      string         `setting:"public_url" form:"base URL" flag:"public-url" help:"Base URL under which clients reach the service, for links and signatures. With a path, such as https://shop.example.com/shop, Portico serves everything below that path and answers other paths with 404. Empty: the Host header of each request."` // without a trailing slash
-	TrustedProxies []netip.Prefix `setting:"trusted_proxies" help:"IP addresses and CIDR networks of the proxies whose forwarding headers Portico trusts. Empty: none."`
-	Dialect        string         `setting:"dialect" default:"documented" choices:"documented magento" flag:"dialect" help:"What Portico sends over the wire: documented follows the contract to the letter, magento sends what the original sends."`
-	AcceptMissing  string         `setting:"accept_missing" default:"error" choices:"error json" help:"Dialect magento only: the answer to a request without Accept, either the original's error or JSON."`
-	Adapter        string         `setting:"adapter" default:"sql" choices:"" flag:"adapter" help:"The adapter that serves the store's records."`
+	Listen          string         `setting:"listen" form:"address" default:"127.0.0.1:8080" flag:"listen" help:"Address of the contract's port, host:port. An empty host means every interface."`
+	PublicURL       string         `setting:"public_url" form:"base URL" flag:"public-url" help:"Base URL under which clients reach the service, for links and signatures. With a path, such as https://shop.example.com/shop, Portico serves everything below that path and answers other paths with 404. Empty: the Host header of each request."` // without a trailing slash
+	TrustedProxies  []netip.Prefix `setting:"trusted_proxies" help:"IP addresses and CIDR networks of the proxies whose forwarding headers Portico trusts. Empty: none."`
+	OffloaderHeader string         `setting:"offloader_header" pattern:"[A-Za-z0-9_-]{0,64}" must:"be the name of a header such as SSL_OFFLOADED, or empty" help:"Header by which a trusted proxy says that a request came to it over https, besides X-Forwarded-Proto, such as SSL_OFFLOADED or Front-End-Https: every value but http and 0 says so. An underscore in the name also stands for a hyphen. Empty: none."`
+	Dialect         string         `setting:"dialect" default:"documented" choices:"documented magento" flag:"dialect" help:"What Portico sends over the wire: documented follows the contract to the letter, magento sends what the original sends."`
+	AcceptMissing   string         `setting:"accept_missing" default:"error" choices:"error json" help:"Dialect magento only: the answer to a request without Accept, either the original's error or JSON."`
+	Adapter         string         `setting:"adapter" default:"sql" choices:"" flag:"adapter" help:"The adapter that serves the store's records."`
 
 	OpsListen      string `setting:"ops.listen" form:"address" default:"127.0.0.1:9464" flag:"ops-listen" help:"Address of the operators' port, which has the console, metrics, health and readiness. An address off loopback needs ops.token."`
 	OpsToken       string `setting:"ops.token" secret:"true" pattern:"(?:[!-~]{16,256})?" must:"be 16 to 256 printable ASCII characters without blanks" help:"Bearer token that the operators' port requires, 16 to 256 printable ASCII characters. Empty: it requires none."`

@@ -103,7 +103,7 @@ func (s *galleryShop) get(t *testing.T, service *mapping.Service, role contract.
 // from the settings.
 func TestImageInXML(t *testing.T) {
 	s := openGalleryShop(t)
-	service := s.serve(t, contract.Documented(), mapping.Settings{ReplySettings: replycache.ReplySettings{PublicURL: "https://shop.example/legacy/"}})
+	service := s.serve(t, contract.Documented(), mapping.Settings{ReplySettings: replycache.ReplySettings{Links: resource.LinkSettings{PublicURL: "https://shop.example/legacy/"}}})
 	got := s.get(t, service, contract.Guest, "/products/1/images", "*/*")
 	const want = `<?xml version="1.0"?>
 <service_api>

@@ -15,7 +15,7 @@ import (
 // here.
 func TestReplyFormat(t *testing.T) {
 	t.Parallel()
-	const format = 3
+	const format = 4
 	for d, want := range map[*contract.Dialect]string{
 		contract.Documented(): "04b53f17dde2c46a",
 		contract.Magento():    "2d907ef8c98d85a2",

@@ -91,7 +91,7 @@ func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, 
 // newHandlers returns the handlers of all resources.
 func (s *Service) newHandlers(fields *contract.Fields, finder *handlers.ProductFinder, authenticator *auth.Authenticator, log *slog.Logger) (*handlerSet, error) {
 	d, backend, settings := s.dialect, s.backend, &s.settings
-	h := &handlerSet{}
+	h, links := &handlerSet{}, resource.NewLinks(settings.Links)
 	var err error
 	if h.customers, err = handlers.NewCustomers(d, fields, backend, s.shops, settings.PasswordCost, authenticator.PurgeCredentials); err != nil {
 		return nil, fmt.Errorf("customers: %w", err)
@@ -102,10 +102,10 @@ func (s *Service) newHandlers(fields *contract.Fields, finder *handlers.ProductF
 	if h.stockItems, err = handlers.NewStockItems(d, fields, backend, settings.Stock, settings.Now, log); err != nil {
 		return nil, fmt.Errorf("stock items: %w", err)
 	}
-	if h.productImages, err = handlers.NewImages(d, fields, backend, finder, settings.PublicURL, settings.ImagePixels); err != nil {
+	if h.productImages, err = handlers.NewImages(d, fields, backend, finder, links, settings.ImagePixels); err != nil {
 		return nil, fmt.Errorf("product images: %w", err)
 	}
-	if h.products, err = handlers.NewProducts(d, fields, backend, finder, h.productImages.Resource, settings.Stock, settings.PublicURL, settings.Now); err != nil {
+	if h.products, err = handlers.NewProducts(d, fields, backend, finder, h.productImages.Resource, settings.Stock, links, settings.Now); err != nil {
 		return nil, fmt.Errorf("products: %w", err)
 	}
 	if h.productWrites, err = handlers.NewProductWrites(d, fields, backend, finder, &h.stockItems.Rules, settings.Products, settings.Prices, settings.Now); err != nil {

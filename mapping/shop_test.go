@@ -60,7 +60,7 @@ type shop struct {
 type store struct {
 	adapter.Adapter
 	credentials *credentials.Store
-	path        string // of the SQLite file; "" for one in memory
+	path        string     // of the SQLite file; "" for one in memory
 	roles       auth.Roles // nil: everybody may make all calls
 	// save returns a function that restores the present content of the store, and reports
 	// whether the content has changed since it was last called.

@@ -16,14 +16,13 @@ type Images struct {
 	checker *adapter.ImageChecker
 }
 
-// NewImages returns the handler of images. publicURL is the base URL of the shop in
-// replies, if it does not follow from requests. maxPixels limits the pixels of a new image, and
+// NewImages returns the handler of images. links are the addresses in replies. maxPixels limits the pixels of a new image, and
 // of all images that are checked at the same time.
-func NewImages(d *contract.Dialect, fields *contract.Fields, backend *resource.Backend, finder *ProductFinder, publicURL string, maxPixels int64) (*Images, error) {
+func NewImages(d *contract.Dialect, fields *contract.Fields, backend *resource.Backend, finder *ProductFinder, links *resource.Links, maxPixels int64) (*Images, error) {
 	images, err := resource.NewResource(d, fields.ProductImages, backend, adapter.ProductImages)
 	images.Compute = map[string]func(*resource.Call, adapter.Record) (codec.Node, bool){
 		"url": func(c *resource.Call, image adapter.Record) (codec.Node, bool) {
-			return codec.TextNode(c.BaseURL(publicURL) + mediaPath + image.Get("file").Text()), true
+			return codec.TextNode(links.Media(c, mediaPath, image.Get("file").Text())), true
 		},
 	}
 	return &Images{images, finder, adapter.NewImageChecker(maxPixels)}, err

@@ -1,26 +1,28 @@
 package handlers
 
 import (
-	"github.com/portico-commerce/portico/adapter"
 	"net/http"
 	"strings"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
-// The paths of image files below the base URL (product_parts 2.1). Products show their
-// images resized, or a placeholder if they have none (products 3.4).
+// The paths of image files below the folder of images (product_parts 2.1). Products show their
+// images resized, or a placeholder if they have none (products 3.4), which is below the base URL.
 const (
-	mediaPath   = "/media/catalog/product/"
+	mediaPath   = "/catalog/product/"
 	resizedPath = "cache/1/image/"
 	placeholder = "/skin/frontend/base/default/images/catalog/product/placeholder/image.jpg"
 )
 
-// imagePath returns the path of the product's base image.
-func imagePath(product adapter.Record) string {
+// imageURL returns the address of the product's base image in the reply to c.
+func imageURL(c *resource.Call, links *resource.Links, product adapter.Record) string {
 	file := product.Get("image_file").Text()
 	if file == "" {
-		return placeholder
+		return links.Base(c) + placeholder
 	}
-	return mediaPath + resizedPath + strings.TrimPrefix(file, "/")
+	return links.Media(c, mediaPath+resizedPath, strings.TrimPrefix(file, "/"))
 }
 
 // A MediaRequest is the image that a URL requests.
@@ -31,17 +33,21 @@ type MediaRequest struct {
 	Placeholder bool
 }
 
-// ParseMedia parses the URL of r, in the form in which replies show image URLs. The file
-// need not exist. The zero MediaRequest stands for a request that is not for an image.
-func ParseMedia(r *http.Request) MediaRequest {
+// ParseMedia parses the URL of r, in the form in which replies show image URLs: folders are the paths
+// of the folders that have images. The file need not exist. The zero MediaRequest stands for a request
+// that is not for an image.
+func ParseMedia(r *http.Request, folders []string) MediaRequest {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return MediaRequest{}
 	}
 	if r.URL.Path == placeholder {
 		return MediaRequest{Placeholder: true}
 	}
-	if file, below := strings.CutPrefix(r.URL.Path, mediaPath); below {
-		return MediaRequest{File: strings.TrimPrefix(file, resizedPath)}
+	for _, folder := range folders {
+		rest, below := strings.CutPrefix(r.URL.Path, folder)
+		if file, isImage := strings.CutPrefix(rest, mediaPath); below && isImage {
+			return MediaRequest{File: strings.TrimPrefix(file, resizedPath)}
+		}
 	}
 	return MediaRequest{}
 }

@@ -26,14 +26,14 @@ type Products struct {
 	categories  resource.Source
 	manageStock bool
 	// listed are the filters of the products that Customers and Guests may list.
-	listed    []adapter.Filter
-	publicURL string
+	listed []adapter.Filter
+	links  *resource.Links
 }
 
-// NewProducts returns the handler that reads products. stock has the shop's settings, and
-// publicURL is the base URL of the shop in replies, if it does not follow from requests.
-func NewProducts(d *contract.Dialect, fields *contract.Fields, backend *resource.Backend, finder *ProductFinder, images resource.Resource, stock StockSettings, publicURL string, now func() time.Time) (*Products, error) {
-	p := &Products{types: map[string]contract.ProductType{}, images: images, finder: finder, manageStock: stock.ManageStock, listed: listedFilters(stock), publicURL: publicURL}
+// NewProducts returns the handler that reads products. stock has the shop's settings, and links are
+// the addresses in replies.
+func NewProducts(d *contract.Dialect, fields *contract.Fields, backend *resource.Backend, finder *ProductFinder, images resource.Resource, stock StockSettings, links *resource.Links, now func() time.Time) (*Products, error) {
+	p := &Products{types: map[string]contract.ProductType{}, images: images, finder: finder, manageStock: stock.ManageStock, listed: listedFilters(stock), links: links}
 	for _, t := range contract.ProductTypes() {
 		p.types[t.Code] = t
 	}

@@ -197,9 +197,9 @@ func (p *productReply) computedField(name string, product adapter.Record) (codec
 	case "media_gallery":
 		return p.mediaGallery(), true
 	case "image_url":
-		return codec.TextNode(p.baseURL() + imagePath(product)), true
+		return codec.TextNode(imageURL(p.c, p.of.links, product)), true
 	case "url":
-		return codec.TextNode(p.baseURL() + productPagePath(product)), true
+		return codec.TextNode(p.of.links.Page(p.c, productPagePath(product))), true
 	case "buy_now_url":
 		return codec.TextNode(p.buyNowURL(product)), true
 	case "total_reviews_count":
@@ -329,11 +329,9 @@ func (p *productReply) mediaGallery() codec.Node {
 	return codec.RecordNode(codec.Member{Key: "images", Value: codec.ListNode(images)}, codec.Member{Key: "values", Value: codec.ListNode(nil)})
 }
 
-func (p *productReply) baseURL() string { return p.c.BaseURL(p.of.publicURL) }
-
 // productPagePath returns the path of the product's page in the shop.
 func productPagePath(product adapter.Record) string {
-	path := "/index.php/catalog/product/view/id/" + product.Get("entity_id").Text() + "/"
+	path := "/catalog/product/view/id/" + product.Get("entity_id").Text() + "/"
 	if key := product.Get("default_url_key").Text(); key != "" {
 		path += "s/" + key + "/"
 	}
@@ -347,7 +345,7 @@ var base64PathReplacer = strings.NewReplacer("+", "-", "/", "_", "=", ",")
 // request. Its form key differs from call to call.
 func (p *productReply) buyNowURL(product adapter.Record) string {
 	p.c.FormKey = resource.NewFormKey()
-	back := base64.StdEncoding.EncodeToString([]byte(p.baseURL() + p.c.HTTP.URL.RequestURI()))
-	return p.baseURL() + "/index.php/checkout/cart/add/uenc/" + base64PathReplacer.Replace(back) +
-		"/product/" + strconv.FormatInt(product.Get("entity_id").Int(), 10) + "/form_key/" + p.c.FormKey + "/"
+	back := base64.StdEncoding.EncodeToString([]byte(p.of.links.Base(p.c) + p.c.HTTP.URL.RequestURI()))
+	return p.of.links.Page(p.c, "/checkout/cart/add/uenc/"+base64PathReplacer.Replace(back)+
+		"/product/"+strconv.FormatInt(product.Get("entity_id").Int(), 10)+"/form_key/"+p.c.FormKey+"/")
 }

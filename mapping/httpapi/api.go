@@ -42,8 +42,14 @@ type Options struct {
 	// that does not exist is fs.ErrNotExist.
 	OpenMedia func(ctx context.Context, name string) (*adapter.MediaFile, error)
 	// TrustedProxies are the networks of proxies whose X-Forwarded-For and
-	// X-Forwarded-Proto headers are trusted.
+	// X-Forwarded-Proto headers are trusted, and their OffloaderHeaders.
 	TrustedProxies []netip.Prefix
+	// OffloaderHeaders are the spellings of the header by which a proxy says that a request came over
+	// https, as [OffloaderHeaders] returns them.
+	OffloaderHeaders []string
+	// MediaFolders are the paths of the folders that have images, below the base path; nil stands for
+	// [resource.MediaFolder] alone.
+	MediaFolders []string
 	// BasePath is the path of the shop, such as /shop, without a slash at its end; "" for a
 	// shop at the root. With a base path, wrap the handler with [Below].
 	BasePath string
@@ -109,6 +115,9 @@ type API struct {
 // New returns an API that answers with service. It fails if SpoolDir is not writable.
 func New(service *mapping.Service, options Options) (*API, error) {
 	a := &API{service: service, Options: options}
+	if a.MediaFolders == nil {
+		a.MediaFolders = []string{resource.MediaFolder}
+	}
 	log, below := withIDs(a.Log.Handler())
 	a.Log, a.requestLog = log, newRequestLog(below, service.Table().ResourcesOfCalls())
 	a.replies = limits.NewBudget("replies", cmp.Or(a.ReplyBytes, math.MaxInt64), 0)
@@ -252,7 +261,7 @@ func (a *API) serveCall(c *gin.Context, s *state) error {
 // serveOutside answers a request that is not a call of the interface.
 func (a *API) serveOutside(c *gin.Context, s *state) {
 	leaveTrail(c, s)
-	if wanted := handlers.ParseMedia(c.Request); wanted != (handlers.MediaRequest{}) {
+	if wanted := handlers.ParseMedia(c.Request, a.MediaFolders); wanted != (handlers.MediaRequest{}) {
 		a.serveMedia(c, wanted)
 		s.response = resource.Response{Call: mediaCall, Status: c.Writer.Status()}
 		return
@@ -296,10 +305,34 @@ func (o *Options) Scheme(r *http.Request) string {
 	if r.TLS != nil {
 		return "https"
 	}
-	if proto := r.Header.Get("X-Forwarded-Proto"); proto != "" && o.trusted(r.RemoteAddr) && strings.EqualFold(proto, "https") {
+	if o.saysHTTPS(r.Header) && o.trusted(r.RemoteAddr) {
 		return "https"
 	}
 	return "http"
+}
+
+// saysHTTPS reports whether the headers of a proxy say that the request came to it over https
+// (configurations 2). A value other than http in the offloader header does; empty values and 0 mean
+// nothing, as in the original.
+func (o *Options) saysHTTPS(sent http.Header) bool {
+	if strings.EqualFold(sent.Get("X-Forwarded-Proto"), "https") {
+		return true
+	}
+	return slices.ContainsFunc(o.OffloaderHeaders, func(name string) bool {
+		values := sent[name]
+		return len(values) > 0 && values[0] != "" && values[0] != "0" && values[0] != "http"
+	})
+}
+
+// OffloaderHeaders returns the spellings in which package net/http shows a header with a name such as
+// SSL_OFFLOADED: proxies send a hyphen in place of the underscore, because some servers drop headers
+// with underscores. It returns nil for "".
+func OffloaderHeaders(name string) []string {
+	if name == "" {
+		return nil
+	}
+	names := []string{http.CanonicalHeaderKey(name), http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))}
+	return slices.Compact(names)
 }
 
 func (o *Options) trusted(remote string) bool {

@@ -274,10 +274,18 @@ func TestForwardedProto(t *testing.T) {
 		{"no trusted proxies", nil, []string{"X-Forwarded-Proto: https"}, "http"},
 		{"another proxy is trusted", []string{"10.0.0.0/8", "::1/128"}, []string{"X-Forwarded-Proto: https"}, "http"},
 		{"client that claims to be trusted", []string{"10.0.0.0/8"}, []string{"X-Forwarded-Proto: https", "X-Forwarded-For: 10.0.0.1"}, "http"},
+		{"offloader header", []string{"127.0.0.1/32"}, []string{"SSL_OFFLOADED: 1"}, "https"},
+		{"offloader header with a hyphen", []string{"127.0.0.1/32"}, []string{"Ssl-Offloaded: https"}, "https"},
+		{"offloader header besides X-Forwarded-Proto", []string{"127.0.0.1/32"}, []string{"X-Forwarded-Proto: http", "SSL-OFFLOADED: on"}, "https"},
+		{"offloader header that says http", []string{"127.0.0.1/32"}, []string{"SSL_OFFLOADED: http"}, "http"},
+		{"offloader header that says 0", []string{"127.0.0.1/32"}, []string{"SSL_OFFLOADED: 0"}, "http"},
+		{"empty offloader header", []string{"127.0.0.1/32"}, []string{"SSL_OFFLOADED:"}, "http"},
+		{"offloader header of another proxy", []string{"10.0.0.0/8"}, []string{"SSL_OFFLOADED: 1"}, "http"},
+		{"another header", []string{"127.0.0.1/32"}, []string{"Front-End-Https: on"}, "http"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := serve(t, tt.trusted...)
+			s := serveUpstream(t, httpapi.Options{TrustedProxies: prefixes(tt.trusted...), OffloaderHeaders: httpapi.OffloaderHeaders("SSL_OFFLOADED")}, unchanged)
 			for _, scheme := range []string{"http", "https"} {
 				lines := append([]string{"GET " + item + " HTTP/1.1", "Host: shop.example", "Accept: application/json", signed(t, scheme+"://shop.example"+item)}, tt.forwarded...)
 				want := http.StatusUnauthorized

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/portico-commerce/portico/mapping/httpapi"
 )
 
 // onePixel is a GIF, in base64.
@@ -30,6 +32,23 @@ func (s *served) addImage(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return string(content)
+}
+
+// TestMediaFolders checks that images are served in each folder in which replies show them
+// (configurations 2.1).
+func TestMediaFolders(t *testing.T) {
+	s := serveUpstream(t, httpapi.Options{MediaFolders: []string{"/media", "/files/shop"}}, unchanged)
+	content := s.addImage(t)
+	for target, served := range map[string]bool{
+		imageURL: true, "/files/shop/catalog/product/i/m/image.png": true, "/files/shop/catalog/product/cache/1/image/i/m/image.png": true,
+		"/files/catalog/product/i/m/image.png": false, "/catalog/product/i/m/image.png": false, "/files/shop/i/m/image.png": false,
+		"/files/shop/media/catalog/product/i/m/image.png": false,
+	} {
+		got := s.call(t, "GET "+target+" HTTP/1.1", "Host: x")
+		if (got.StatusCode == http.StatusOK && got.body == content) != served {
+			t.Errorf("%s: %d", target, got.StatusCode)
+		}
+	}
 }
 
 const imageURL = "/media/catalog/product/i/m/image.png"

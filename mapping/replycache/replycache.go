@@ -88,14 +88,14 @@ func cachedParameters() []string {
 // Processes of different builds share replies if it is the same, so it must be changed whenever a
 // reply to the same request from the same records looks different: during a rolling upgrade each
 // version then has its own replies. TestReplyFormat notices most such changes.
-const Format = 3
+const Format = 4
 
 // A Guests decides which replies to Guests are cached, and under which keys and
 // tags.
 type Guests struct {
 	Cache
 	dialect    *contract.Dialect
-	publicURL  string
+	links      *resource.Links
 	calls      []cachedCall
 	parameters []string
 	baseHash   [32]byte // hash of the settings that all replies depend on
@@ -108,9 +108,8 @@ type ReplySettings struct {
 	// with the same fingerprint and [Format] share replies.
 	ReplyCache  Cache
 	Fingerprint string
-	// PublicURL is the base URL of the shop in replies. If it is empty, replies use the
-	// scheme and the Host header of each request.
-	PublicURL string
+	// Links are the settings of the addresses in replies.
+	Links resource.LinkSettings
 }
 
 // New returns the cache of replies in dialect d, or nil without a ReplyCache.
@@ -119,10 +118,14 @@ func New(d *contract.Dialect, settings ReplySettings) *Guests {
 		return nil
 	}
 	sum := sha256.New()
-	for _, part := range []string{"portico replies " + strconv.Itoa(Format), d.Name, settings.PublicURL, settings.Fingerprint} {
+	links := &settings.Links
+	for _, part := range []string{
+		"portico replies " + strconv.Itoa(Format), d.Name, links.PublicURL, links.LinkURL, strconv.FormatBool(links.CodeInLinks),
+		links.MediaURL, links.SecureMediaURL, settings.Fingerprint,
+	} {
 		hashText(sum, part)
 	}
-	return &Guests{settings.ReplyCache, d, settings.PublicURL, cachedCalls(), cachedParameters(), [32]byte(sum.Sum(nil))}
+	return &Guests{settings.ReplyCache, d, resource.NewLinks(settings.Links), cachedCalls(), cachedParameters(), [32]byte(sum.Sum(nil))}
 }
 
 // Fingerprint returns a hash of everything that the reply to a Guest's request may depend
@@ -174,7 +177,8 @@ func (g *Guests) CacheKey(c *resource.Call, at int) [32]byte {
 	call, sum := &g.calls[at], sha256.New()
 	sum.Write(g.baseHash[:])
 	hashText(sum, call.name)
-	hashText(sum, c.BaseURL(g.publicURL))
+	hashText(sum, g.links.Base(c))
+	hashText(sum, g.links.Media(c, "", ""))
 	hashText(sum, c.Format.String())
 	hashText(sum, c.Route.Path)
 	for _, value := range c.Params {

@@ -134,6 +134,11 @@ func (c *Call) BaseURL(public string) string {
 	return c.Scheme + "://" + c.HTTP.Host
 }
 
+// IsSecure reports whether the request came over https, or names the port of https (configurations 2).
+func (c *Call) IsSecure() bool {
+	return c.Scheme == "https" || strings.HasSuffix(c.HTTP.Host, ":443")
+}
+
 // Created replies with the location of a new record, below a path of the route table
 // such as "/customers/".
 func Created(path string, key adapter.Key) *Reply {

@@ -116,7 +116,7 @@ func (w *wiring) settings() (mapping.Settings, error) {
 			AwaitChanges:      w.importWatcher.Await,
 			SharedCounts:      sharedCounts(w.cache),
 		},
-		ReplySettings:  replycache.ReplySettings{PublicURL: cfg.PublicURL, ReplyCache: replies},
+		ReplySettings:  replycache.ReplySettings{Links: linkSettings(cfg), ReplyCache: replies},
 		LegacySettings: mapping.LegacySettings{LegacyAuth: w.legacy.Auth, LegacySigner: w.legacy.Signer, CacheLegacy: cfg.Legacy.Cache},
 		ImagePixels:    cfg.Limits.ImagePixels,
 		PasswordCost:   cfg.Auth.PasswordCost,
@@ -145,6 +145,14 @@ func priceSettings(cfg *config.Store) resource.PriceSettings {
 	}
 }
 
+// linkSettings returns the settings of the addresses in replies.
+func linkSettings(cfg *config.Config) resource.LinkSettings {
+	return resource.LinkSettings{
+		PublicURL: cfg.PublicURL, LinkURL: cfg.Store.LinkURL, CodeInLinks: cfg.Store.CodeInLinks,
+		MediaURL: cfg.Store.MediaURL, SecureMediaURL: cfg.Store.SecureMediaURL,
+	}
+}
+
 // openContract makes the contract's port: the interface, and the pages of consent and landing.
 func (w *wiring) openContract(context.Context) error {
 	cfg := w.config
@@ -161,6 +169,7 @@ func (w *wiring) openContract(context.Context) error {
 	w.connections = httpapi.NewConnections(httpapi.ConnectionLimits{Most: maxConnections(cfg, w.log), UnreadBytes: cfg.Limits.UnreadBytes, UnreadTime: cfg.Server.ReadTimeout})
 	options := httpapi.Options{
 		Log: w.log, Metrics: httpapi.NewMetrics(w.registry), OpenMedia: w.mediaGuard.Media(w.db.OpenMedia), WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
+		OffloaderHeaders: httpapi.OffloaderHeaders(cfg.OffloaderHeader), MediaFolders: linkSettings(cfg).ServedMediaFolders(),
 		BasePath: cfg.BasePath(), Legacy: w.legacy.Client, Consent: consentSite, Landing: w.landing,
 		ReplyBytes: cfg.Limits.RepliesBytes, SpoolBytes: cfg.Lists.SpoolBytes, SpoolDir: cfg.Lists.SpoolDir,
 		Connections: w.connections, Draining: w.ops.draining.Load, FollowWrite: followWrites(cfg, w.writes),
