@@ -14,8 +14,16 @@ const (
 	pathTaxCountry     = "tax/defaults/country"
 	pathTaxRegion      = "tax/defaults/region"
 	pathTaxPostcode    = "tax/defaults/postcode"
-	pathBaseURL        = "web/secure/base_url"
-	pathRewrites       = "web/seo/use_rewrites"
+	pathLocale         = "general/locale/code"
+	pathBaseURL        = "web/unsecure/base_url"
+	pathLinkURL        = "web/unsecure/base_link_url"
+	pathMediaURL       = "web/unsecure/base_media_url"
+	pathSecureURL      = "web/secure/base_url"
+	pathSecureLinkURL  = "web/secure/base_link_url"
+	pathSecureMediaURL = "web/secure/base_media_url"
+	pathSecureInAdmin  = "web/secure/use_in_adminhtml"
+	pathOffloader      = "web/secure/offloader_header"
+	pathStoreInURL     = "web/url/use_store"
 	pathCurrency       = "currency/options/base"
 	pathPriceScope     = "catalog/price/scope"
 	pathPriceWithTax   = "tax/calculation/price_includes_tax"
@@ -37,7 +45,10 @@ const (
 func builtIn() map[string]string {
 	return map[string]string{
 		pathTimezone: "America/Los_Angeles", pathTaxCountry: "US", pathTaxRegion: "0", pathTaxPostcode: "*",
-		pathBaseURL: "", pathRewrites: "0", pathCurrency: "USD", pathPriceScope: "0", pathPriceWithTax: "0", pathAccountShare: "1", pathShowSoldOut: "0",
+		pathLocale: "en_US", pathBaseURL: "{{base_url}}", pathLinkURL: "{{unsecure_base_url}}", pathMediaURL: "{{unsecure_base_url}}media/",
+		pathSecureURL: "{{base_url}}", pathSecureLinkURL: "{{secure_base_url}}", pathSecureMediaURL: "{{secure_base_url}}media/",
+		pathSecureInAdmin: "0", pathOffloader: "SSL_OFFLOADED", pathStoreInURL: "0",
+		pathCurrency: "USD", pathPriceScope: "0", pathPriceWithTax: "0", pathAccountShare: "1", pathShowSoldOut: "0",
 		pathTaxBasedOn: "shipping", pathCrossBorder: "0", pathOriginCountry: "US", pathOriginRegion: "12", pathOriginPostcode: "90034", pathDefaultGroup: "1",
 		pathMinQty: "0", pathNotifyQty: "1", pathBackorders: "0", pathManageStock: "1",
 	}
@@ -48,9 +59,6 @@ func taxPaths() []string {
 	return []string{pathTaxCountry, pathTaxRegion, pathTaxPostcode, pathTaxBasedOn, pathPriceWithTax, pathCrossBorder,
 		pathOriginCountry, pathOriginRegion, pathOriginPostcode, pathDefaultGroup}
 }
-
-// isSet reports whether the value of a setting that is on or off means on.
-func isSet(value string) bool { return value != "" && value != "0" }
 
 // ReadsPath reports whether a path of the legacy store's configuration affects records or settings.
 func ReadsPath(path string) bool {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -66,7 +65,7 @@ func (d *Database) Settings(ctx context.Context) (all []Setting, err error) {
 	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
 		all = nil
 		for _, step := range []func(context.Context, *sql.Tx) ([]Setting, error){
-			r.configured, r.sets, r.ownAttributes, r.fieldLists, r.roleFaults, r.differences,
+			r.addresses, r.regional, r.configured, r.sets, r.ownAttributes, r.fieldLists, r.roleFaults, r.differences,
 		} {
 			some, err := step(ctx, tx)
 			if err != nil {
@@ -79,9 +78,6 @@ func (d *Database) Settings(ctx context.Context) (all []Setting, err error) {
 	return all, err
 }
 
-// absoluteURL matches base URLs without placeholders.
-var absoluteURL = regexp.MustCompile(`^https?://[^{}\s]+$`)
-
 // configured returns the settings that core_config_data has.
 func (d settingsReader) configured(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
 	config, err := readConfiguration(ctx, d.conn, tx)
@@ -91,20 +87,13 @@ func (d settingsReader) configured(ctx context.Context, tx *sql.Tx) (all []Setti
 	add := func(name, path string, convert func(string) string) {
 		value, from := config.get(path)
 		s := Setting{Name: name, Value: convert(value), From: from}
-		perWebsite := path == pathTimezone || path == pathCurrency || slices.Contains(taxPaths(), path) // records of websites hold them
+		perWebsite := path == pathCurrency || slices.Contains(taxPaths(), path) // records of websites hold them
 		if others := config.others(path); len(others) > 0 && !perWebsite {
 			s.Warning = "only one value counts for the whole store, but " + strings.Join(others, ", ") + " have others"
 		}
 		all = append(all, s)
 	}
 	same := strings.TrimSpace
-	add("public_url", pathBaseURL, func(url string) string {
-		if !absoluteURL.MatchString(url) {
-			return ""
-		}
-		return strings.TrimSuffix(url, "/")
-	})
-	add("store.timezone", pathTimezone, same)
 	add("store.currency", pathCurrency, same)
 	add("store.price_scope", pathPriceScope, func(s string) string {
 		if isSet(s) {
@@ -183,7 +172,6 @@ func (d settingsReader) differences(ctx context.Context, tx *sql.Tx) (all []Sett
 	config, err := readConfiguration(ctx, d.conn, tx)
 	for _, w := range []struct{ path, expected, warning string }{
 		{pathAccountShare, "1", "customers of the legacy store have one account for all websites: in Portico an account belongs to one website"},
-		{pathRewrites, "0", "addresses of products have no /index.php in the legacy store: in Portico they have one"},
 	} {
 		value, from := config.get(w.path)
 		if others := config.others(w.path); value != w.expected || len(others) > 0 {

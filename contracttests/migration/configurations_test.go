@@ -76,9 +76,7 @@ func replayConfiguration(t *testing.T, c magento1test.Configuration, secrets []b
 func openConfigurations() []string {
 	return []string{
 		"account-confirm-off", "accounts-shared", "form-countries-allowed", "form-fields-required",
-		"form-zip-optional", "locale-en-gb", "single-store", "time-zone-berlin", "time-zone-los-angeles",
-		"time-zone-unset", "url-link-base-other", "url-media-cdn", "url-secure-frontend",
-		"url-secure-frontend-only", "url-store-codes", "us-shop",
+		"form-zip-optional", "single-store", "us-shop",
 	}
 }
 

@@ -102,7 +102,7 @@ func (s *Imported) Target(t testing.TB) contracttests.Target {
 	t.Helper()
 	// The answers name the server's own address, not the public one of the legacy store.
 	other := *s
-	other.Commands = s.Commands.With("PORTICO_PUBLIC_URL=")
+	other.Commands = s.Commands.With("PORTICO_PUBLIC_URL=", "PORTICO_STORE_LINK_URL=", "PORTICO_STORE_MEDIA_URL=", "PORTICO_STORE_SECURE_MEDIA_URL=")
 	return other.TargetAsConfigured(t)
 }
 

@@ -22,9 +22,9 @@ func importConfigCommand(p *program.Program) *cobra.Command {
 		Use:   "config --from DSN",
 		Short: "Print a configuration file from the settings of the legacy store",
 		Long: `Print a configuration file for Portico from the settings of a shop in a database of
-Magento 1 or OpenMage: time zone, currency, where guests pay tax, defaults of stock items,
-attribute sets, tax classes, the shop's address, its own attributes, and the fields that
-its roles may read. A comment at each line says where the value was found; a comment
+Magento 1 or OpenMage: time zone, locale, currency, where guests pay tax, defaults of stock
+items, attribute sets, tax classes, the shop's addresses, its own attributes, and the fields
+that its roles may read. A comment at each line says where the value was found; a comment
 without a line names what Portico has no setting for.
 
 Read it through, complete it, and import the shop with it: the import reads the values of
