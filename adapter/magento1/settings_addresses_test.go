@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 )
 
@@ -85,5 +86,20 @@ func TestRegionalSettingsAndAddresses(t *testing.T) {
 				t.Errorf("warnings without reason: %q", warnings)
 			}
 		})
+	}
+}
+
+// TestReadsPath checks that a change of a setting of times, dates or addresses counts as a change of
+// the settings, and that of one without effect does not.
+func TestReadsPath(t *testing.T) {
+	for path, want := range map[string]bool{
+		"general/locale/timezone": true, "general/locale/code": true, "web/unsecure/base_url": true, "web/unsecure/base_link_url": true, "web/unsecure/base_media_url": true,
+		"web/secure/base_url": true, "web/secure/base_link_url": true, "web/secure/base_media_url": true, "web/secure/use_in_adminhtml": true, "web/secure/offloader_header": true,
+		"web/url/use_store":          true,
+		"web/secure/use_in_frontend": false, "web/seo/use_rewrites": false, "web/unsecure/base_skin_url": false, "catalog/seo/product_url_suffix": false,
+	} {
+		if got := magento1.ReadsPath(path); got != want {
+			t.Errorf("%s: %t", path, got)
+		}
 	}
 }
