@@ -90,7 +90,7 @@ func (c *configuration) address(name, path string) Setting {
 	for placeholder, base := range map[string]string{"{{unsecure_base_url}}": pathBaseURL, "{{secure_base_url}}": pathSecureURL} {
 		if rest, below := strings.CutPrefix(s.Value, placeholder); below {
 			of := c.setting("", base)
-			s.Value = of.Value + rest
+			s.Value = strings.TrimRight(of.Value, "/") + "/" + strings.TrimLeft(rest, "/")
 			s.From += ", " + of.From
 			break
 		}

@@ -25,7 +25,7 @@ func TestRegionalSettingsAndAddresses(t *testing.T) {
 			map[string]string{"public_url": "http://shop.example"}, nil},
 		{"pages over http, images over both", map[string]string{"web/unsecure/base_url": "http://shop.example/", "web/secure/base_url": "https://shop.example/"},
 			map[string]string{"public_url": "https://shop.example", "store.link_url": "http://shop.example", "store.media_url": "http://shop.example/media", "store.secure_media_url": "https://shop.example/media"}, nil},
-		{"pages over https", map[string]string{"web/unsecure/base_url": "http://shop.example/eu/", "web/secure/base_url": "https://secure.example/", "web/secure/use_in_adminhtml": "1"},
+		{"pages over https", map[string]string{"web/unsecure/base_url": "http://shop.example/eu", "web/secure/base_url": "https://secure.example", "web/secure/use_in_adminhtml": "1"},
 			map[string]string{"public_url": "https://secure.example", "store.media_url": "http://shop.example/eu/media", "store.secure_media_url": "https://secure.example/media"},
 			[]string{"whose path differs"}},
 		{"addresses of their own", map[string]string{
@@ -46,7 +46,7 @@ func TestRegionalSettingsAndAddresses(t *testing.T) {
 			"general/locale/timezone": "Mars/Phobos", "general/locale/code": "deutsch!", "web/secure/offloader_header": "a b", "web/unsecure/base_url": "shop.example",
 			"web/secure/base_url": "https://me:secret@shop.example/", "web/unsecure/base_media_url": "//cdn.example/", "web/secure/base_media_url": "https://cdn.example/?a",
 		}, map[string]string{"store.timezone": "UTC", "offloader_header": ""}, []string{
-			`"Mars/Phobos" is no time zone`, `"deutsch!" is no locale`, `"a b" is no name of a header`, `"shop.example" is no address`,
+			`"Mars/Phobos" is no time zone`, `"deutsch!" is no locale`, `"a b" is no name of a header`, `"shop.example/" is no address`,
 			`"https://me:xxxxx@shop.example/" is no address`, `"//cdn.example/" is no address`, `"https://cdn.example/?a" is no address`,
 		}},
 		{"rewrites change nothing", map[string]string{"web/seo/use_rewrites": "1"}, nil, nil},
