@@ -104,7 +104,11 @@ type CreateParams struct {
 	Record Record
 	// StoreID is the store view of Record's scoped values; 0 is the default scope.
 	StoreID int64
-	Check   func() error
+	// Unique names attributes whose values, taken together, no other record may have, besides
+	// [Schema.Unique]. Only this write is held to it: records may share such values already. Kinds:
+	// Conflict, with the last name in [Error.Field].
+	Unique []string
+	Check  func() error
 	// Locked are called after Check.
 	Locked []Observer
 }
@@ -120,8 +124,14 @@ type UpdateParams struct {
 	// StoreID is the store view whose scoped values Change gets and returns; each value is
 	// stored at the scope of its attribute. 0 is the default scope.
 	StoreID int64
+	// Everywhere, for a product at the default scope, makes the new values those of all store views:
+	// no store view keeps a value of its own for an attribute that Change sets.
+	Everywhere bool
 	// With names on-demand attributes that the current record must hold.
-	With   []string
+	With []string
+	// Unique is as in [CreateParams], for the record with its new values. It holds even if the write
+	// changes none of them.
+	Unique []string
 	Change func(current Record) (Record, error)
 	// Locked are called after Change.
 	Locked []Observer

@@ -22,6 +22,7 @@ func testCustomers(t *testing.T, h Harness, schemas *adapter.Schemas) {
 			&suite{schema: schemas.Of(adapter.CustomerAddresses), store: storeOf(t, a, adapter.CustomerAddresses)}
 	}
 	t.Run("e-mail", func(t *testing.T) { customers, _ := open(t); testEmail(t, customers) })
+	t.Run("e-mail unique in the whole store", func(t *testing.T) { customers, _ := open(t); testUniqueEmail(t, customers) })
 	t.Run("updated_at", func(t *testing.T) {
 		customers, addresses := open(t)
 		testUpdatedAt(t, customers, aCustomer)

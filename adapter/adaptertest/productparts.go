@@ -19,6 +19,31 @@ func prices(r adapter.Record, name string) string {
 	return strings.Join(all, "|")
 }
 
+// testEverywhere checks that a write everywhere leaves no store view a value of its own for the
+// attributes that it sets, and leaves the others.
+func (s *productSuite) testEverywhere(t *testing.T) {
+	key := s.createProduct(t, "everywhere", attrs{"name": "default", "meta_title": "default"})
+	for _, view := range []int64{aView, sisterView, otherView} {
+		s.mustUpdate(t, key, view, attrs{"name": "own", "meta_title": "own", "special_price": "2.0000"})
+	}
+	err := s.products.Update(t.Context(), &adapter.UpdateParams{Key: key, Everywhere: true, Change: func(current adapter.Record) (adapter.Record, error) {
+		if name := current.Get("name"); name != adapter.TextValue("default") {
+			t.Errorf("the change gets the name %s, want that of the default scope", FormatValue(name))
+		}
+		return attrs{"name": "new", "special_price": "3.0000"}.Record(current.Schema), nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for view, title := range map[int64]string{0: "default", aView: "own", sisterView: "own", otherView: "own"} {
+		got := MustGet(t, s.products, adapter.GetParams{Key: key, StoreID: view})
+		if got.Get("name").Text() != "new" || got.Get("special_price").Text() != "3.0000" || got.Get("meta_title").Text() != title {
+			t.Errorf("at store view %d: name %s, special_price %s, meta_title %s; want new, 3.0000, %s", view,
+				FormatValue(got.Get("name")), FormatValue(got.Get("special_price")), FormatValue(got.Get("meta_title")), title)
+		}
+	}
+}
+
 // testOverrides checks that a list of overrides leaves out values that only the store view has,
 // in its conditions, too.
 func (s *productSuite) testOverrides(t *testing.T) {

@@ -31,6 +31,7 @@ func testProductWrites(t *testing.T, h Harness, a adapter.Adapter, schemas *adap
 	}{
 		{"create", true, (*productSuite).testCreate},
 		{"scopes", true, (*productSuite).testScopes},
+		{"everywhere", true, (*productSuite).testEverywhere},
 		{"overrides", true, (*productSuite).testOverrides},
 		{"prices", true, (*productSuite).testPriceLists},
 		{"stock item", true, (*productSuite).testStockItem},

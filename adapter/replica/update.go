@@ -40,10 +40,19 @@ func (s *store) update(ctx context.Context, p *adapter.UpdateParams) error {
 	if err != nil {
 		return err
 	}
-	if err := w.inReplica(ctx, func() error { return s.writes.Update(ctx, p) }); err != nil {
+	atScope, stored := *p, adapter.Record{}
+	atScope.Everywhere = false // if the backend refuses the write, it is undone at its own scope only
+	atScope.Locked = append(slices.Clip(p.Locked), func(_, change adapter.Record) error {
+		stored = change.Clone()
+		return nil
+	})
+	if err := w.inReplica(ctx, func() error { return s.writes.Update(ctx, &atScope) }); err != nil {
 		return err
 	}
-	return w.sendChange(ctx)
+	if err := w.sendChange(ctx); err != nil || !p.Everywhere {
+		return err
+	}
+	return s.writes.Update(ctx, &adapter.UpdateParams{Key: p.Key, Everywhere: true, Change: func(adapter.Record) (adapter.Record, error) { return stored, nil }})
 }
 
 // updateUnlessOwned updates the local replica if the change touches no backend-owned attribute.

@@ -54,7 +54,7 @@ type Records interface {
 	Get(ctx context.Context, r adapter.Resource, key adapter.Key) (adapter.Record, error)
 	// Lock is Get that first locks the record until the transaction ends.
 	Lock(ctx context.Context, r adapter.Resource, key adapter.Key) (adapter.Record, error)
-	// LockName locks a name, "sku" or "media", until the transaction ends.
+	// LockName locks a name, "sku", "media" or "unique", until the transaction ends.
 	LockName(ctx context.Context, name string) error
 	// Try runs f. If f fails for a reason of its own, failure is that reason, the writes of f
 	// are undone, and the transaction goes on. Try fails with err if it must be abandoned.

@@ -82,6 +82,11 @@ func (w products) Update(ctx context.Context, p *adapter.UpdateParams) error {
 		if err := updateProduct(ctx, tx, op, stored, change, p.StoreID, mirror); err != nil {
 			return err
 		}
+		if p.Everywhere {
+			if err := dropOwnValues(ctx, tx, p.Key, change); err != nil {
+				return err
+			}
+		}
 		if status := change.Get("status"); status.Kind() != adapter.Absent && !Same(status, shown.Get("status")) {
 			if err := dropStockStatusAt(ctx, tx, stored, p.StoreID); err != nil {
 				return err

@@ -31,6 +31,9 @@ func HasTimestamp(s *adapter.Schema, name string) bool {
 func (w records) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	op := "create " + string(w.schema.Resource)
 	return w.writeNew(ctx, op, func(tx Tx) (adapter.Key, error) {
+		if err := lockUnique(ctx, tx, p.Unique); err != nil {
+			return 0, err
+		}
 		err := w.lockCustomer(ctx, tx, p.Record)
 		if isNotFound(err) {
 			err = Invalid(op, w.schema.Owner, errNoCustomer)
@@ -42,6 +45,9 @@ func (w records) Create(ctx context.Context, p *adapter.CreateParams) (adapter.K
 			return 0, err
 		}
 		key, err := insert(ctx, tx, op, p.Record)
+		if err == nil {
+			err = checkUniqueNow(ctx, tx, op, key, p.Record, p.Unique)
+		}
 		if err != nil || w.afterWrite == nil {
 			return key, err
 		}
@@ -140,10 +146,36 @@ func checkUnique(ctx context.Context, tx Tx, op string, key adapter.Key, r adapt
 	return err
 }
 
+// lockUnique makes transactions that call checkUniqueNow run one after the other. They call it first,
+// unless names is empty. No unique key can decide what they check, because records that were stored
+// before may share the values.
+func lockUnique(ctx context.Context, tx Tx, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	return tx.LockName(ctx, "unique")
+}
+
+// checkUniqueNow fails with kind Conflict if a record with another key than r's has the values of r
+// for the named attributes, of which there may be none.
+func checkUniqueNow(ctx context.Context, tx Tx, op string, key adapter.Key, r adapter.Record, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	other, err := tx.Other(ctx, r, key, names...)
+	if err == nil && other != 0 {
+		err = &adapter.Error{Kind: adapter.Conflict, Op: op, Field: names[len(names)-1], Err: fmt.Errorf("%s %d has it", r.Schema.Resource, other)}
+	}
+	return err
+}
+
 // Update changes one record.
 func (w records) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	op := fmt.Sprintf("update %s %d", w.schema.Resource, p.Key)
 	return w.writeMirrored(ctx, op, func(tx Tx, mirror *mirroredWrite) error {
+		if err := lockUnique(ctx, tx, p.Unique); err != nil {
+			return err
+		}
 		current, err := w.lock(ctx, tx, p.Key, p.OwnerID)
 		if err != nil {
 			return err
@@ -154,6 +186,9 @@ func (w records) Update(ctx context.Context, p *adapter.UpdateParams) error {
 		}
 		next, err := update(ctx, tx, op, current, change)
 		if err != nil {
+			return err
+		}
+		if err := checkUniqueNow(ctx, tx, op, p.Key, next, p.Unique); err != nil {
 			return err
 		}
 		mirror.changed(current, current, onlyOf(next, change), 0)

@@ -22,6 +22,27 @@ func setValues(ctx context.Context, tx Tx, op string, product adapter.Key, view 
 	return replaceValues(ctx, tx, product, views, ofWebsite)
 }
 
+// dropOwnValues deletes the values that store views have of their own for the attributes that a
+// change of the default scope sets. A legacy store that has one store view does the same of itself, so
+// nothing is mirrored.
+func dropOwnValues(ctx context.Context, tx Tx, product adapter.Key, change adapter.Record) error {
+	all, err := tx.StoreViews(ctx)
+	if err != nil {
+		return err
+	}
+	views := make([]int64, len(all))
+	for i, v := range all {
+		views[i] = v.ID
+	}
+	own := scopedValues(change)
+	for i := range own.Values {
+		if own.Values[i].Kind() != adapter.Absent {
+			own.Values[i] = adapter.UnsetValue()
+		}
+	}
+	return replaceValues(ctx, tx, product, views, own)
+}
+
 // siblingViews returns all store views of the website of a store view.
 func siblingViews(ctx context.Context, tx Tx, view int64) ([]int64, error) {
 	all, err := tx.StoreViews(ctx)

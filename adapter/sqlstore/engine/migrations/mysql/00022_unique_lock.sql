@@ -1,0 +1,4 @@
+-- +goose Up
+
+-- The SQLite migration documents this row.
+INSERT IGNORE INTO write_lock (name) VALUES ('unique');
