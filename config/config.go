@@ -32,16 +32,17 @@ type Config struct {
 	LogLevel  slog.Level `setting:"log.level" default:"info" choices:"debug info warn error" flag:"log-level" reload:"true" help:"Lowest severity that is logged."`
 	LogFormat string     `setting:"log.format" default:"text" choices:"text json" flag:"log-format" help:"Format of the log."`
 
-	Limits   Limits
-	Lists    Lists
-	Cache    Cache
-	Server   Server
-	Upstream Upstream
-	Auth     Auth
-	Media    Media
-	Store    Store
-	Stock    Stock
-	Tracing  Tracing
+	Limits    Limits
+	Lists     Lists
+	Cache     Cache
+	Server    Server
+	Upstream  Upstream
+	Auth      Auth
+	Media     Media
+	Store     Store
+	Stock     Stock
+	Customers Customers
+	Tracing   Tracing
 
 	// Settings for migrating from a legacy store resource by resource.
 	Legacy Legacy

@@ -24,9 +24,8 @@ type Settings struct {
 	// ImagePixels limits the pixels of a new image, and of all images that are checked at
 	// the same time.
 	ImagePixels int64
-	// PasswordCost is the bcrypt cost for new passwords of customers, or 0 for
-	// bcrypt.DefaultCost.
-	PasswordCost int
+	// Customers holds the settings of customers' accounts.
+	Customers handlers.CustomerSettings
 	// Stock holds the shop's stock settings.
 	Stock handlers.StockSettings
 	// Regional holds the shop's settings for times and dates.
@@ -93,7 +92,7 @@ func (s *Service) newHandlers(fields *contract.Fields, finder *handlers.ProductF
 	d, backend, settings := s.dialect, s.backend, &s.settings
 	h, links := &handlerSet{}, resource.NewLinks(settings.Links)
 	var err error
-	if h.customers, err = handlers.NewCustomers(d, fields, backend, s.shops, settings.PasswordCost, authenticator.PurgeCredentials); err != nil {
+	if h.customers, err = handlers.NewCustomers(d, fields, backend, s.shops, settings.Customers, authenticator.PurgeCredentials); err != nil {
 		return nil, fmt.Errorf("customers: %w", err)
 	}
 	if h.customerAddresses, err = handlers.NewAddresses(d, fields, backend); err != nil {

@@ -98,10 +98,10 @@ func settings() mapping.Settings {
 			MaxRows:    1000,
 			Now:        func() time.Time { return moment },
 		},
-		ImagePixels:  1 << 20,
-		PasswordCost: bcrypt.MinCost,
-		Stock:        handlers.StockSettings{NotifyQty: 1, ManageStock: true},
-		Products:     handlers.ProductSettings{AttributeSets: []string{"4"}, TaxClasses: []string{"0", "2", "4"}, Themes: []string{"base/default", "default/default"}},
+		ImagePixels: 1 << 20,
+		Customers:   handlers.CustomerSettings{PasswordCost: bcrypt.MinCost},
+		Stock:       handlers.StockSettings{NotifyQty: 1, ManageStock: true},
+		Products:    handlers.ProductSettings{AttributeSets: []string{"4"}, TaxClasses: []string{"0", "2", "4"}, Themes: []string{"base/default", "default/default"}},
 	}
 }
 
@@ -289,13 +289,19 @@ func removeFiles(t testing.TB, folder string) {
 // serveShop serves store, which holds data, through backend.
 func serveShop(t testing.TB, d *contract.Dialect, s mapping.Settings, data *adapter.Dataset, store *store, backend adapter.Adapter) *shop {
 	t.Helper()
+	return serveFields(t, d, contract.StandardFields(), s, data, store, backend)
+}
+
+// serveFields is serveShop with other fields than those of the contract.
+func serveFields(t testing.TB, d *contract.Dialect, fields *contract.Fields, s mapping.Settings, data *adapter.Dataset, store *store, backend adapter.Adapter) *shop {
+	t.Helper()
 	items, err := store.Store(adapter.StockItems)
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := &syncBuffer{}
 	authenticator := auth.New(store.credentials, store.credentials, auth.Options{RSACrashes: d.UnverifiableCrash, Roles: store.roles})
-	service, err := mapping.New(d, contract.StandardFields(), backend, adapter.NewSchemas(), authenticator, s, slog.New(slog.NewTextHandler(log, nil)))
+	service, err := mapping.New(d, fields, backend, adapter.NewSchemas(), authenticator, s, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

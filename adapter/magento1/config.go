@@ -34,6 +34,9 @@ const (
 	pathOriginPostcode = "shipping/origin/postcode"
 	pathDefaultGroup   = "customer/create_account/default_group"
 	pathAccountShare   = "customer/account_share/scope"
+	pathConfirm        = "customer/create_account/confirm"
+	pathCountries      = "general/country/allow"
+	pathOptionalZip    = "general/country/optional_zip_countries"
 	pathShowSoldOut    = "cataloginventory/options/show_out_of_stock"
 	pathMinQty         = "cataloginventory/item_options/min_qty"
 	pathNotifyQty      = "cataloginventory/item_options/notify_stock_qty"
@@ -41,7 +44,8 @@ const (
 	pathManageStock    = "cataloginventory/item_options/manage_stock"
 )
 
-// builtIn returns the values of these paths in a shop that has no row for them.
+// builtIn returns the values of these paths in a shop that has no row for them. That of pathConfirm is
+// OpenMage's, and that of pathCountries stands for all countries.
 func builtIn() map[string]string {
 	return map[string]string{
 		pathTimezone: "America/Los_Angeles", pathTaxCountry: "US", pathTaxRegion: "0", pathTaxPostcode: "*",
@@ -50,6 +54,7 @@ func builtIn() map[string]string {
 		pathSecureInAdmin: "0", pathOffloader: "SSL_OFFLOADED", pathStoreInURL: "0",
 		pathCurrency: "USD", pathPriceScope: "0", pathPriceWithTax: "0", pathAccountShare: "1", pathShowSoldOut: "0",
 		pathTaxBasedOn: "shipping", pathCrossBorder: "0", pathOriginCountry: "US", pathOriginRegion: "12", pathOriginPostcode: "90034", pathDefaultGroup: "1",
+		pathConfirm: "1", pathCountries: "", pathOptionalZip: "HK,IE,MO,PA",
 		pathMinQty: "0", pathNotifyQty: "1", pathBackorders: "0", pathManageStock: "1",
 	}
 }
@@ -97,6 +102,12 @@ func (c *configuration) get(path string) (value, from string) {
 		return value, "core_config_data default 0 " + path
 	}
 	return builtIn()[path], "built-in default of " + path
+}
+
+// has reports whether the default scope has a row for path.
+func (c *configuration) has(path string) bool {
+	_, ok := c.rows[configKey{"default", 0, path}]
+	return ok
 }
 
 // website returns the value of a website.

@@ -65,7 +65,7 @@ func (d *Database) Settings(ctx context.Context) (all []Setting, err error) {
 	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
 		all = nil
 		for _, step := range []func(context.Context, *sql.Tx) ([]Setting, error){
-			r.addresses, r.regional, r.configured, r.sets, r.ownAttributes, r.fieldLists, r.roleFaults, r.differences,
+			r.addresses, r.regional, r.configured, r.customers, r.sets, r.ownAttributes, r.fieldLists, r.roleFaults,
 		} {
 			some, err := step(ctx, tx)
 			if err != nil {
@@ -117,6 +117,7 @@ func (d settingsReader) configured(ctx context.Context, tx *sql.Tx) (all []Setti
 	add("store.origin_region", pathOriginRegion, region)
 	add("store.origin_postcode", pathOriginPostcode, same)
 	add("store.tax_default_group", pathDefaultGroup, same)
+	all = append(all, Setting{Name: "store.single_store_mode", Value: "true", From: "built-in behavior of the legacy store while it has one store view"})
 	add("stock.min_qty", pathMinQty, same)
 	add("stock.notify_qty", pathNotifyQty, same)
 	add("stock.backorders", pathBackorders, same)
@@ -165,21 +166,4 @@ func (d settingsReader) sets(ctx context.Context, tx *sql.Tx) ([]Setting, error)
 		{Name: "store.themes", Value: strings.Join(themes, ","), From: "catalog_product_entity_varchar",
 			Warning: "the database does not say which themes there are, only which of them products use: add the folders below app/design/frontend of the legacy store, as package/theme"},
 	}, nil
-}
-
-// differences warns of settings of the legacy store that Portico does not have.
-func (d settingsReader) differences(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
-	config, err := readConfiguration(ctx, d.conn, tx)
-	for _, w := range []struct{ path, expected, warning string }{
-		{pathAccountShare, "1", "customers of the legacy store have one account for all websites: in Portico an account belongs to one website"},
-	} {
-		value, from := config.get(w.path)
-		if others := config.others(w.path); value != w.expected || len(others) > 0 {
-			if w.path == pathAccountShare && value == "1" {
-				continue
-			}
-			all = append(all, Setting{From: from, Warning: w.warning})
-		}
-	}
-	return all, err
 }

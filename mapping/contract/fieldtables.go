@@ -30,6 +30,7 @@ type Fields struct {
 type FieldOptions struct {
 	Added    []AddedField
 	Narrowed []NarrowedFields
+	Forms    Forms
 }
 
 // An AddedField is a field that the store adds to the contract. It shows the value of the
@@ -82,6 +83,7 @@ func NewFields(o FieldOptions) (*Fields, error) {
 	for _, added := range o.Added {
 		faults = append(faults, f.add(added))
 	}
+	faults = append(faults, o.Forms.apply(f))
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}

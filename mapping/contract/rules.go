@@ -26,7 +26,8 @@ type Rule struct {
 	// Min and Max limit a number, or the number of characters of a text, not counting
 	// surrounding blanks. 0 means no limit of a text.
 	Min, Max float64
-	// From and Options are the codes that an [Option] or a [NumberOption] accepts.
+	// From and Options are the codes that an [Option] or a [NumberOption] accepts. A [Country] has to
+	// be in both, unless Options is empty.
 	From    OptionList
 	Options []string
 	// RejectsEmptyText: an empty text is not a valid option; otherwise it stores nothing.
@@ -199,8 +200,10 @@ const MaxTextLength = 255
 type RuleTable struct {
 	// Rules are the rules of the contract's fields, in the order of their checks.
 	Rules []Rule
-	// Added is the rule of a field that the store added, without its name.
-	Added Rule
+	// Added is the rule of a field that the store added, without its name; requiredAdded names those
+	// that a new record must have.
+	Added         Rule
+	requiredAdded []string
 	// RequiredLast: required fields are only checked after all others, and until then a null
 	// counts as absent. Otherwise each field is checked once.
 	RequiredLast bool
@@ -219,11 +222,14 @@ func (t *RuleTable) With(added ...string) []Rule {
 	rules := slices.Clone(t.Rules[:last])
 	for _, name := range added {
 		rule := t.Added
-		rule.Field = name
+		rule.Field, rule.Required = name, slices.Contains(t.requiredAdded, name)
 		rules = append(rules, rule)
 	}
 	return append(rules, t.Rules[last:]...)
 }
+
+// Requires reports whether a new record must have a field that the store added.
+func (t *RuleTable) Requires(added string) bool { return slices.Contains(t.requiredAdded, added) }
 
 // Of returns the first rule of a field, or nil if it has none.
 func (t *RuleTable) Of(field string) *Rule {

@@ -11,23 +11,42 @@ import (
 	"github.com/portico-commerce/portico/mapping/resource"
 )
 
+// CustomerSettings are the shop's settings of customers' accounts (configurations 6).
+type CustomerSettings struct {
+	// PasswordCost is the bcrypt cost for new passwords, or 0 for bcrypt.DefaultCost.
+	PasswordCost int
+	// NoConfirmation: a new customer gets no confirmation key, whatever the dialect.
+	NoConfirmation bool
+	// SharedAccounts: no two customers of the shop may have the same e-mail address. Customers who
+	// share one already are refused when they are saved.
+	SharedAccounts bool
+}
+
+// unique names the attributes whose values a saved customer must not share with any other one, in
+// addition to those that are unique anyway.
+func (s *CustomerSettings) unique() []string {
+	if s.SharedAccounts {
+		return []string{"email"}
+	}
+	return nil
+}
+
 // Customers is the resource behind /customers.
 type Customers struct {
 	resource.Resource
-	form         formParser
-	passwordCost int
+	form     formParser
+	settings CustomerSettings
 	// purgeCredentials drops the cached credentials.
 	purgeCredentials func()
 }
 
-// NewCustomers returns the handler of customers. passwordCost is the bcrypt cost for new passwords,
-// or 0 for bcrypt.DefaultCost; purgeCredentials drops the cached credentials.
-func NewCustomers(d *contract.Dialect, fields *contract.Fields, backend *resource.Backend, shops *resource.ShopCache, passwordCost int, purgeCredentials func()) (*Customers, error) {
+// NewCustomers returns the handler of customers. purgeCredentials drops the cached credentials.
+func NewCustomers(d *contract.Dialect, fields *contract.Fields, backend *resource.Backend, shops *resource.ShopCache, settings CustomerSettings, purgeCredentials func()) (*Customers, error) {
 	base, err := resource.NewResource(d, fields.Customers, backend, adapter.Customers)
 	if err != nil {
 		return nil, err
 	}
-	customers := &Customers{Resource: base, passwordCost: passwordCost, purgeCredentials: purgeCredentials}
+	customers := &Customers{Resource: base, settings: settings, purgeCredentials: purgeCredentials}
 	customers.form = newFormParser(&customers.Resource, shops, countryDirectory{})
 	return customers, nil
 }
@@ -79,13 +98,13 @@ func (h *Customers) CreateCustomer(ctx context.Context, c *resource.Call) (*reso
 	if r.Get("disable_auto_group_change").Kind() == adapter.Absent {
 		r.Set("disable_auto_group_change", adapter.IntegerValue(0))
 	}
-	if h.Dialect.ConfirmationKeys {
+	if h.Dialect.ConfirmationKeys && !h.settings.NoConfirmation {
 		r.Set("confirmation", adapter.TextValue(newConfirmationKey()))
 	}
-	if err := parsed.hashPassword(h.passwordCost); err != nil {
+	if err := parsed.hashPassword(h.settings.PasswordCost); err != nil {
 		return nil, err
 	}
-	key, err := h.Store.Create(ctx, &adapter.CreateParams{Record: r})
+	key, err := h.Store.Create(ctx, &adapter.CreateParams{Record: r, Unique: h.settings.unique()})
 	if isEmailTaken(err) {
 		return nil, h.saveFailure(contract.EmailTaken, contract.RecordUnsaved)
 	}
@@ -118,8 +137,8 @@ func (f *parsedForm) hashPassword(cost int) error {
 	return nil
 }
 
-// isEmailTaken reports whether a write failed because another customer of the website has
-// the same e-mail address.
+// isEmailTaken reports whether a write failed because another customer of the website, or with shared
+// accounts any other, has the same e-mail address.
 func isEmailTaken(err error) bool { return resource.IsStoreError(err, adapter.Conflict, "email") }
 
 // saveFailure returns the faults of a failed save: key, followed by next in the dialects
@@ -153,10 +172,10 @@ func (h *Customers) UpdateCustomer(ctx context.Context, c *resource.Call) (*reso
 	case !parsed.hasChanges:
 		return &resource.Reply{}, nil
 	}
-	if err := parsed.hashPassword(h.passwordCost); err != nil {
+	if err := parsed.hashPassword(h.settings.PasswordCost); err != nil {
 		return nil, err
 	}
-	err = h.Store.Update(ctx, &adapter.UpdateParams{Key: key, OwnerID: own, Change: func(adapter.Record) (adapter.Record, error) {
+	err = h.Store.Update(ctx, &adapter.UpdateParams{Key: key, OwnerID: own, Unique: h.settings.unique(), Change: func(adapter.Record) (adapter.Record, error) {
 		return parsed.change, nil
 	}})
 	if isEmailTaken(err) {

@@ -19,6 +19,9 @@ type ProductSettings struct {
 	AttributeSets, TaxClasses []string
 	// Themes are the design themes that products may have, as package/theme.
 	Themes []string
+	// SingleStoreMode: while the shop has exactly one store view, every write of a product is one of
+	// the default scope (configurations 7).
+	SingleStoreMode bool
 }
 
 // ProductWrites is shared by all writes of products.

@@ -43,10 +43,15 @@ func (p *ProductWrites) UpdateProduct(ctx context.Context, c *resource.Call) (*r
 	if w.changesStock() {
 		with = append(with, "stock_item")
 	}
+	scope, everywhere, err := p.scopeOfWrites(ctx, view)
+	if err != nil {
+		return nil, err
+	}
 	err = p.Store.Update(ctx, &adapter.UpdateParams{
-		Key:     product.Key(),
-		StoreID: view.Id,
-		With:    with,
+		Key:        product.Key(),
+		StoreID:    scope,
+		Everywhere: everywhere,
+		With:       with,
 		Change: func(current adapter.Record) (adapter.Record, error) {
 			return w.changes(current, view.Id), nil
 		},
@@ -55,6 +60,19 @@ func (p *ProductWrites) UpdateProduct(ctx context.Context, c *resource.Call) (*r
 		return nil, w.translateError(err)
 	}
 	return &resource.Reply{}, nil
+}
+
+// scopeOfWrites returns the scope that a write at a store view stores values in, and whether these
+// values are to hold at all store views.
+func (p *ProductWrites) scopeOfWrites(ctx context.Context, view resource.StoreView) (scope int64, everywhere bool, err error) {
+	if !p.settings.SingleStoreMode {
+		return view.Id, false, nil
+	}
+	shop, err := p.finder.Shops.Current(ctx)
+	if err != nil || len(shop.Views) != 1 {
+		return view.Id, false, err
+	}
+	return defaultScope, true, nil
 }
 
 // hasNoWebsite reports whether a product is assigned to no website.

@@ -205,7 +205,8 @@ func (b *Body) checkCountry(ctx context.Context, rule *Rule, n *codec.Node) erro
 		return nil
 	}
 	codes, err := b.codesOf(ctx, &rule.Rule, n)
-	if err == nil && !slices.Contains(codes, n.Text) {
+	allowed := len(rule.Options) == 0 || slices.Contains(rule.Options, n.Text) // configurations 6
+	if err == nil && !(allowed && slices.Contains(codes, n.Text)) {
 		b.Report(&rule.Rule, contract.CountryUnknown, n)
 	}
 	return err

@@ -119,6 +119,8 @@ func (b *builder) required(kind *record, f *contract.Field, m contract.Method) b
 		return f.Name == "file_content" || f.Name == "file_mime_type"
 	case rule != nil:
 		return rule.Required && !rule.OptionalSomewhere(b.Dialect)
+	case kind.tables[0].Rules.Requires(f.Name):
+		return true
 	}
 	schema := b.Schemas.Of(kind.resource)
 	at, ok := schema.Index(f.Attribute)

@@ -119,10 +119,10 @@ func (w *wiring) settings() (mapping.Settings, error) {
 		ReplySettings:  replycache.ReplySettings{Links: linkSettings(cfg), ReplyCache: replies},
 		LegacySettings: mapping.LegacySettings{LegacyAuth: w.legacy.Auth, LegacySigner: w.legacy.Signer, CacheLegacy: cfg.Legacy.Cache},
 		ImagePixels:    cfg.Limits.ImagePixels,
-		PasswordCost:   cfg.Auth.PasswordCost,
+		Customers:      handlers.CustomerSettings{PasswordCost: cfg.Auth.PasswordCost, NoConfirmation: !cfg.Customers.Confirmation, SharedAccounts: cfg.Customers.SharedAccounts},
 		Regional:       resource.RegionalSettings{Zone: cfg.Store.TimeZone, Locale: contract.LocaleOf(cfg.Store.Locale)},
 		Prices:         priceSettings(&cfg.Store),
-		Products:       handlers.ProductSettings{AttributeSets: cfg.Store.AttributeSets, TaxClasses: cfg.Store.TaxClasses, Themes: cfg.Store.Themes},
+		Products:       handlers.ProductSettings{AttributeSets: cfg.Store.AttributeSets, TaxClasses: cfg.Store.TaxClasses, Themes: cfg.Store.Themes, SingleStoreMode: cfg.Store.SingleStoreMode},
 		Stock:          stock,
 	}
 	settings.FiltersInFlight = cmp.Or(cfg.Lists.FiltersInFlight, max(2, int64(runtime.GOMAXPROCS(0))))

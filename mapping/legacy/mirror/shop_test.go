@@ -112,10 +112,10 @@ func openShops(t testing.TB, d *contract.Dialect) (portico, original *shop) {
 				MaxRows:    100,
 				Now:        func() time.Time { return moment },
 			},
-			ImagePixels:  1 << 16,
-			PasswordCost: bcrypt.MinCost,
-			Stock:        handlers.StockSettings{NotifyQty: 1, ManageStock: true},
-			Products:     handlers.ProductSettings{AttributeSets: []string{"4"}, TaxClasses: []string{"0", "2", "4"}, Themes: []string{"base/default", "default/default"}},
+			ImagePixels: 1 << 16,
+			Customers:   handlers.CustomerSettings{PasswordCost: bcrypt.MinCost},
+			Stock:       handlers.StockSettings{NotifyQty: 1, ManageStock: true},
+			Products:    handlers.ProductSettings{AttributeSets: []string{"4"}, TaxClasses: []string{"0", "2", "4"}, Themes: []string{"base/default", "default/default"}},
 		}
 		var err error
 		s.service, err = mapping.New(d, fields, recorder{s.Adapter, s}, schemas, authenticator(t), settings, slog.New(slog.NewTextHandler(io.Discard, nil)))

@@ -61,11 +61,17 @@ func (p *Program) LoadConfig(cmd *cobra.Command) (*config.Config, error) {
 		Sections: p.Sections(), File: file, Environ: p.Environ, Flags: cmd.Flags(),
 		Attribute: CheckAttribute, Fields: CheckFieldList, Routes: CheckRoutes,
 	})
+	if err == nil {
+		err = checkForms(cfg)
+	}
 	var faults config.Faults
 	if errors.As(err, &faults) {
 		return nil, fmt.Errorf("%w\n\"portico config\" lists every setting with its default", faults)
 	}
-	return cfg, err
+	if err != nil {
+		return nil, err
+	}
+	return cfg, nil
 }
 
 // replicaSettings are the settings of the local replica of every backend.

@@ -27,14 +27,52 @@ func Schemas(cfg *config.Config) (*adapter.Schemas, error) {
 // Fields returns the fields of the contract, including the fields that cfg adds and without the
 // fields that it hides from a role.
 func Fields(cfg *config.Config) (*contract.Fields, error) {
-	var options contract.FieldOptions
+	options := fieldOptions(cfg)
+	options.Forms = forms(&cfg.Customers)
+	return contract.NewFields(options)
+}
+
+// fieldOptions returns the changes of the tables attributes and fields to the contract's fields.
+func fieldOptions(cfg *config.Config) (options contract.FieldOptions) {
 	for _, a := range cfg.Attributes {
 		options.Added = append(options.Added, addedField(a))
 	}
 	for _, f := range cfg.Fields {
 		options.Narrowed = append(options.Narrowed, narrowedFields(f))
 	}
-	return contract.NewFields(options)
+	return options
+}
+
+// checkForms validates the settings that name fields to be required. They may name fields of the table
+// attributes.
+func checkForms(cfg *config.Config) error {
+	all := forms(&cfg.Customers)
+	var faults config.Faults
+	for _, one := range []struct {
+		setting string
+		forms   contract.Forms
+	}{
+		{"customers.required_fields", contract.Forms{RequiredOfCustomers: all.RequiredOfCustomers}},
+		{"customers.required_address_fields", contract.Forms{RequiredOfAddresses: all.RequiredOfAddresses}},
+	} {
+		options := fieldOptions(cfg)
+		options.Narrowed, options.Forms = nil, one.forms
+		if _, err := contract.NewFields(options); err != nil {
+			faults = append(faults, config.Fault{Setting: one.setting, Problem: err.Error()})
+		}
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return faults
+}
+
+// forms converts the settings of the forms of customers and addresses to the form of package contract.
+func forms(c *config.Customers) contract.Forms {
+	return contract.Forms{
+		RequiredOfCustomers: c.RequiredFields, RequiredOfAddresses: c.RequiredInAddress,
+		Countries: c.Countries, CountriesWithoutPostcodes: c.WithoutPostcode,
+	}
 }
 
 // CheckAttribute validates one entry of the setting attributes.
