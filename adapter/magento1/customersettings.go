@@ -37,7 +37,7 @@ func (d settingsReader) customers(ctx context.Context, tx *sql.Tx) ([]Setting, e
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Setting{Name: form.name, Value: strings.Join(required, ","), From: "eav_attribute.is_required"})
+		all = append(all, Setting{Name: form.name, Value: strings.Join(required, ","), From: "eav_attribute.is_required, which the settings customer/address/ change"})
 	}
 	return append(all, allowedCountries(config), countriesWithoutPostcode(config)), nil
 }

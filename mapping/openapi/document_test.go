@@ -181,6 +181,44 @@ func TestStore(t *testing.T) {
 	}
 }
 
+// TestFormsOfStore checks that the document says which fields a store requires, and which countries it
+// allows.
+func TestFormsOfStore(t *testing.T) {
+	fields, err := contract.NewFields(contract.FieldOptions{
+		Added: []contract.AddedField{{Resource: "customers", Name: "tier", Write: []contract.Role{contract.Admin}}},
+		Forms: contract.Forms{
+			RequiredOfCustomers: []string{"gender", "tier"}, RequiredOfAddresses: []string{"country_id", "postcode"},
+			Countries: []string{"US", "CA"}, CountriesWithoutPostcodes: []string{},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas, err := adapter.NewSchemas().With(adapter.AddedAttribute{Resource: adapter.Customers, Name: "tier", Kind: adapter.KindInteger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := openapi.Build(openapi.Options{Dialect: contract.Magento(), Fields: fields, Schemas: schemas, Version: "test"})
+	if err := load(t, doc).Validate(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for schema, want := range map[string]string{
+		"CustomerCreate": "website_id email group_id gender tier", "CustomerUpdate": "", "CustomerAddressCreate": "country_id postcode",
+	} {
+		s, ok := doc.Components.Schemas.Get(schema)
+		if !ok {
+			t.Fatalf("no schema %s", schema)
+		}
+		if got := strings.Join(s.Required, " "); got != want {
+			t.Errorf("%s requires %q, want %q", schema, got, want)
+		}
+	}
+	address, _ := doc.Components.Schemas.Get("CustomerAddressUpdate")
+	if country, _ := address.Properties.Get("country_id"); strings.Join(country.Enum, " ") != "US CA" {
+		t.Errorf("an address may be in %v", country.Enum)
+	}
+}
+
 // TestOperations checks that every call of the route table that a role may make is in the
 // document, and its name is unique.
 func TestOperations(t *testing.T) {

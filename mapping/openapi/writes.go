@@ -165,6 +165,8 @@ func (b *builder) inputField(kind *record, f *contract.Field) *Schema {
 		return list(text(""))
 	case a.Kind == adapter.KindInteger, a.Kind == adapter.KindDecimal, kind.resource == adapter.Products && takesNumbers(rule):
 		return &Schema{Ref: ref(numberSchema).Ref, Description: a.Doc}
+	case rule.Check == contract.Country && rule.Required && len(rule.Options) > 0: // configurations 6
+		return &Schema{Type: Types{"string"}, Enum: rule.Options, Description: a.Doc}
 	}
 	return &Schema{Type: Types{"string", "null"}, Description: a.Doc}
 }
