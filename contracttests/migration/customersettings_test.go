@@ -1,4 +1,4 @@
-package app
+package migration_test
 
 import (
 	"slices"
@@ -16,7 +16,7 @@ import (
 // they repeat.
 func TestCustomerSettingsDefault(t *testing.T) {
 	t.Parallel()
-	cfg, err := config.Load(config.Sources{Sections: newProgram().Sections()})
+	cfg, err := config.Load(config.Sources{Sections: program.New().Sections()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestImportCustomerSettings(t *testing.T) {
 		"INSERT INTO customer_eav_attribute (attribute_id, is_visible) VALUES (200, 1)",
 		"REPLACE INTO core_config_data (scope, scope_id, path, value) VALUES ('default', 0, 'customer/account_share/scope', '0'), ('default', 0, 'customer/create_account/confirm', '0')")
 	printed := apptest.MustRun(t, "import", "config", "--from", dsn)
-	cfg, err := loadText(t, printed)
+	cfg, err := config.Load(config.Sources{Sections: program.New().Sections(), File: apptest.NewFile(t, "portico.yaml", printed), Attribute: program.CheckAttribute, Fields: program.CheckFieldList})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, printed)
 	}
