@@ -20,7 +20,9 @@ const (
 // label, position and exclude that they show there (product_parts 2.7).
 //
 // A client's write that changes status or the stock item, or assigns the product to a website,
-// removes its stock_status there, unless it is composed of other products.
+// removes its stock_status there, unless it is composed of other products. It also computes the
+// stock_status of a product that is composed of others, and of those that are composed of it, if
+// their components are known.
 //
 // Price lists are replaced as a whole. An entry with the same website, group and quantity as
 // before keeps its value_id, and with it its position; two such entries in one list are
@@ -78,8 +80,10 @@ func productSchema(stock *Schema) *Schema {
 		{Name: "price_type", Kind: KindInteger, ReadOnly: true, Static: true, Doc: "of bundles: 0, the price is that of the parts, or 1, it is price, of which special_price is a percentage"},
 		{Name: "has_custom_options", Kind: KindInteger, ReadOnly: true, Static: true, Doc: "1: buyers choose options of the product's own; empty: 0"},
 		{Name: "reviews_count", Kind: KindInteger, Scope: ScopeStore, ReadOnly: true, Doc: "number of approved reviews at the store view, in the default scope of all; empty: 0"},
-		{Name: "stock_status", Kind: KindInteger, Scope: ScopeWebsite, ReadOnly: true, Doc: "1: can be bought at the website, 0: cannot; empty: as the stock item says; none in the default scope"},
+		{Name: "stock_status", Kind: KindInteger, Scope: ScopeWebsite, ReadOnly: true, Doc: "1: can be bought at the website, 0: cannot, 2: can where stock is not managed by default; empty: as the stock item says; none in the default scope"},
 		{Name: "parts_tax_class_id", Kind: KindInteger, Scope: ScopeWebsite, ReadOnly: true, Doc: "of products that group others: the lowest product tax class of these at the website, 0 if one of them has none; empty: 0"},
+		{Name: "components", Kind: KindText, ReadOnly: true, Static: true, Doc: "of a product that is composed of others, their ids in groups of which one product must be in stock: commas between ids, blanks between groups; empty: unknown"},
+		{Name: "component_of", Kind: KindText, ReadOnly: true, Static: true, Doc: "ids of the products that are composed of this one and of others, separated by commas"},
 
 		{Name: "group_price", Kind: KindRecords, Nested: groupPriceSchema(), OnDemand: true, Doc: "prices for customer groups, in the order in which they were first stored"},
 		{Name: "tier_price", Kind: KindRecords, Nested: tierPriceSchema(), OnDemand: true, Doc: "prices from a quantity on, in the order in which they were first stored"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -155,6 +156,42 @@ func TestSoldOutInCachedLists(t *testing.T) {
 				t.Errorf("%s, want %s\nbefore %s\nafter %s", outcome, c.want, before, after)
 			}
 		})
+	}
+}
+
+// TestSoldOutCompositeIsNotCached checks that the cached reply with a composite product ends when a
+// component sells out.
+func TestSoldOutCompositeIsNotCached(t *testing.T) {
+	store, data := openImportedStore(t)
+	store.exec(t, "UPDATE product SET components = '7' WHERE entity_id = 4")
+	store.exec(t, "UPDATE product SET component_of = '4' WHERE entity_id = 7")
+	with := hidingSoldOut()
+	with.ReplyCache = newReplyCache(t, with.Now)
+	s := serveShop(t, contract.Magento(), with, data, store, store)
+	const single, list = "/products/4/store/1?attrs=is_saleable", "/products/store/1?limit=100&attrs=sku"
+	for _, step := range []struct {
+		write, body, want string
+		listed            bool
+	}{
+		{"", "", `{"is_saleable":"1"}`, true},
+		{"/stockitems/7", `{"qty":0}`, `{"is_saleable":"0"}`, false},
+		{"/stockitems/7", `{"qty":8,"is_in_stock":1}`, `{"is_saleable":"1"}`, true},
+		{"/products/7", `{"stock_data":{"qty":0,"manage_stock":1}}`, `{"is_saleable":"0"}`, false},
+		{"/products/7", `{"stock_data":{"qty":5,"is_in_stock":1,"manage_stock":1}}`, `{"is_saleable":"1"}`, true},
+		{"/products/7", `{"status":2}`, `{"is_saleable":"0"}`, false},
+	} {
+		if step.write != "" {
+			checkSaved(t, s.put(step.write, "application/json", step.body))
+		}
+		for range 2 {
+			text, _ := s.guestRead(single)
+			if !strings.HasSuffix(text, step.want) {
+				t.Errorf("after %s %s: %s, want %s", step.write, step.body, text, step.want)
+			}
+			if got := slices.Contains(s.listedIDs(t, contract.Guest, list), 4); got != step.listed {
+				t.Errorf("after %s %s: listed %t", step.write, step.body, got)
+			}
+		}
 	}
 }
 

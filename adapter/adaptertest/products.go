@@ -183,7 +183,7 @@ func (s productLists) testInStock(t *testing.T, a adapter.Adapter) {
 func isInStock(status adapter.Value, item adapter.Record, managedByDefault bool) bool {
 	switch {
 	case !status.Empty():
-		return status.Int() == 1
+		return status.Int() == 1 || status.Int() == 2 && !managedByDefault
 	case item.Schema == nil:
 		return false
 	case item.Get("is_in_stock").Int() == 1:

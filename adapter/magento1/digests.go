@@ -242,7 +242,11 @@ func (g digester) productSources(ctx context.Context, tx *sql.Tx) ([]digestSourc
 			needs: "review_store", join: product + " JOIN " + g.d.conn.Table("review_store") + " s ON s.review_id = t.review_id"},
 		digestSource{table: "catalog_product_link", key: "t.product_id", ids: []string{"t.link_id", "t.product_id", "t.linked_product_id"}, where: "t.link_type_id = " + formatID(groupedLink)},
 		digestSource{table: "weee_tax", key: "t.entity_id"},
-		digestSource{table: "cataloginventory_stock_status", key: "t.product_id", ids: []string{"t.product_id", "t.website_id", "t.stock_id", "t.stock_status"}})
+		digestSource{table: "cataloginventory_stock_status", key: "t.product_id", ids: []string{"t.product_id", "t.website_id", "t.stock_id", "t.stock_status"}},
+		digestSource{table: "catalog_product_relation", key: "t.child_id", ids: []string{"t.child_id", "t.parent_id"}},
+		digestSource{table: "catalog_product_super_link", key: "t.parent_id", ids: []string{"t.parent_id", "t.product_id"}},
+		digestSource{table: "catalog_product_bundle_option", key: "t.parent_id", ids: []string{"t.parent_id", "t.option_id", "t.required"}},
+		digestSource{table: "catalog_product_bundle_selection", key: "t.parent_product_id", ids: []string{"t.parent_product_id", "t.option_id", "t.product_id"}})
 	if columns["has_options"] {
 		all = append(all, digestSource{table: r.rows.table, key: "t.entity_id", ids: []string{"t.entity_id", "t.has_options"}})
 	}

@@ -46,7 +46,7 @@ func (p *productReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapt
 		b.aggregates[i].PartsOf = []adapter.Resource{adapter.ProductWebsites, adapter.ProductCategories}
 	}
 	for _, step := range []func(context.Context) error{
-		b.addWebsites, b.addCategories, b.setGroupPrices, b.setTierPrices, b.setRulePrices, b.setCustomOptions, b.setReviews, b.setStockStatus, b.setPartsTaxClass, b.setFixedTaxes,
+		b.addWebsites, b.addCategories, b.setGroupPrices, b.setTierPrices, b.setRulePrices, b.setCustomOptions, b.setReviews, b.setStockStatus, b.setComponents, b.setPartsTaxClass, b.setFixedTaxes,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, w.after, err

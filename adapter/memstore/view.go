@@ -96,7 +96,7 @@ func (s *state) isInStock(product *row, view int64, managed bool) bool {
 		status = own.Get("stock_status")
 	}
 	if !status.Empty() {
-		return status.Int() == 1
+		return status.Int() == 1 || status.Int() == 2 && !managed
 	}
 	for item := range s.parts(adapter.StockItems, product.record.Key()) {
 		if item.record.Get("use_config_manage_stock").Int() == 0 {

@@ -79,6 +79,9 @@ func (w assignments) create(ctx context.Context, tx Tx, op string, product, r ad
 		if err == nil {
 			err = dropStockStatus(ctx, tx, product, ViewsOf(views, target))
 		}
+		if err == nil {
+			err = restockComposites(ctx, tx, product)
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -165,6 +168,11 @@ func (w assignments) Delete(ctx context.Context, p *adapter.DeleteParams) error 
 			return err
 		}
 		mirror.removed(current, 0, true)
+		if w.targets == adapter.Websites {
+			if err := restockComposites(ctx, tx, product); err != nil {
+				return err
+			}
+		}
 		return finishPartSave(ctx, tx, product, 0, 0)
 	})
 }

@@ -91,6 +91,9 @@ func (w products) Update(ctx context.Context, p *adapter.UpdateParams) error {
 			if err := dropStockStatusAt(ctx, tx, stored, p.StoreID); err != nil {
 				return err
 			}
+			if err := restockComposites(ctx, tx, stored); err != nil {
+				return err
+			}
 		}
 		return finishSave(ctx, tx, p.Key, p.StoreID, 0)
 	})
@@ -173,7 +176,11 @@ func (w products) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 			return err
 		}
 		mirror.removed(product, 0, true)
-		return tx.Delete(ctx, adapter.Products, p.Key)
+		if err := tx.Delete(ctx, adapter.Products, p.Key); err != nil {
+			return err
+		}
+		product.Set("components", adapter.Value{})
+		return restockComposites(ctx, tx, product)
 	})
 }
 

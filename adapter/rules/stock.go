@@ -131,6 +131,9 @@ func changeItem(ctx context.Context, tx Tx, op string, current, change adapter.R
 	if err := dropStockStatusAt(ctx, tx, product, 0); err != nil {
 		return next, err
 	}
+	if err := restockComposites(ctx, tx, product); err != nil {
+		return next, err
+	}
 	return next, tx.Restocked(ctx, product.Key())
 }
 
@@ -186,7 +189,10 @@ func updateStock(ctx context.Context, tx Tx, op string, product adapter.Record, 
 	if !changesSale(items[0], next) {
 		return nil
 	}
-	return dropStockStatusAt(ctx, tx, product, 0)
+	if err := dropStockStatusAt(ctx, tx, product, 0); err != nil {
+		return err
+	}
+	return restockComposites(ctx, tx, product)
 }
 
 // onlyStockItem returns the only record in a value of stock_item.
@@ -201,8 +207,8 @@ func onlyStockItem(op string, v adapter.Value) (adapter.Record, error) {
 // status that another system computed from the product's status, its stock item and, for
 // composite products, its parts. A client's write that changes the status or the stock item,
 // or assigns the product to a website, therefore removes the stored one, so that it follows
-// from the stock item. The stock status of composite products stays, because their parts are
-// not known here.
+// from the stock item. The stock status of composite products is computed again if their components
+// are known (composites.go), and stays otherwise.
 
 // dropStockStatus removes the stock status that a product has at some store views.
 func dropStockStatus(ctx context.Context, tx Tx, product adapter.Record, views []int64) error {

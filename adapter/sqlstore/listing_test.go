@@ -116,6 +116,7 @@ func TestStockState(t *testing.T) {
 			{"sold out, not managed itself", fmt.Sprintf(item, 0, 0, 0), [2]bool{true, true}, [2]bool{true, true}},
 			{"stored as sold out at a view", fmt.Sprintf(item, 1, 1, 0) + ";" + status(1, "'0'"), [2]bool{false, true}, [2]bool{false, true}},
 			{"stored as in stock at a view", fmt.Sprintf(item, 0, 0, 1) + ";" + status(2, "'1'"), [2]bool{false, true}, [2]bool{false, true}},
+			{"stored as in stock where stock is not managed", fmt.Sprintf(item, 0, 0, 1) + ";" + status(2, "'2'"), [2]bool{}, [2]bool{false, true}},
 			{"stored as neither", fmt.Sprintf(item, 1, 1, 0) + ";" + status(1, "NULL"), [2]bool{true, true}, [2]bool{true, true}},
 			{"no stock item", "DELETE FROM stock_item WHERE product_id = 1", [2]bool{}, [2]bool{}},
 		} {
@@ -131,7 +132,8 @@ func TestStockState(t *testing.T) {
 						return ruled{DB: db.records}.Write(t.Context(), "restock", func(tx rules.Tx) error { return tx.Restocked(t.Context(), 1, 2) })
 					},
 					"migrated": func() error {
-						execute(t, db, dropIndex, "ALTER TABLE product_listing DROP COLUMN stock_state", "DELETE FROM goose_db_version WHERE version_id = 24")
+						execute(t, db, dropIndex, "ALTER TABLE product_listing DROP COLUMN stock_state",
+							"ALTER TABLE product DROP COLUMN components", "ALTER TABLE product DROP COLUMN component_of", "DELETE FROM goose_db_version WHERE version_id = 24")
 						migrateAgain(t, db)
 						return nil
 					},
@@ -178,7 +180,8 @@ func TestMigrateListing(t *testing.T) {
 			return all
 		}
 		want := listed(db)
-		execute(t, db, "DROP TABLE product_listing", "DELETE FROM goose_db_version WHERE version_id IN (3, 24)")
+		execute(t, db, "DROP TABLE product_listing", "ALTER TABLE product DROP COLUMN components", "ALTER TABLE product DROP COLUMN component_of",
+			"DELETE FROM goose_db_version WHERE version_id IN (3, 24)")
 		migrateAgain(t, db)
 		db = reopen(true)
 		if got := listed(db); !reflect.DeepEqual(got, want) || len(want[0]) == 0 {

@@ -9,8 +9,8 @@ import (
 // the store view, 2 for a product that is only where stock is not managed by default, and 0 for a
 // product that is sold out. The stock status at the store view (own) decides, or else the stock item.
 const stockStateSQL = `CASE
-	WHEN own.value IS NOT NULL THEN CASE WHEN own.value = '1' THEN 1 ELSE 0 END
-	WHEN own.product_id IS NULL AND product.stock_status IS NOT NULL THEN CASE WHEN product.stock_status = 1 THEN 1 ELSE 0 END
+	WHEN own.value IS NOT NULL THEN CASE own.value WHEN '1' THEN 1 WHEN '2' THEN 2 ELSE 0 END
+	WHEN own.product_id IS NULL AND product.stock_status IS NOT NULL THEN CASE product.stock_status WHEN 1 THEN 1 WHEN 2 THEN 2 ELSE 0 END
 	WHEN stock_item.is_in_stock = 1 THEN 1
 	WHEN stock_item.use_config_manage_stock <> 0 THEN 2
 	WHEN stock_item.manage_stock = 0 THEN 1

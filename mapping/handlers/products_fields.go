@@ -230,6 +230,17 @@ func boolNode(is bool) codec.Node {
 	return codec.Node{Kind: codec.False}
 }
 
+// inStockIfUnmanaged is the stock status of a product that is in stock only where stock is not
+// managed by default.
+const inStockIfUnmanaged = 2
+
+func flagNode(is bool) codec.Node {
+	if is {
+		return codec.TextNode("1")
+	}
+	return codec.TextNode("0")
+}
+
 // saleable renders whether the product can be bought. Lists decide it by its type alone, unless they
 // count stock. A single record has it from the stock status at its website, of which there is none in
 // the default scope, or else from the stock item.
@@ -242,6 +253,8 @@ func (p *productReply) saleable(product adapter.Record) codec.Node {
 		return boolNode(false)
 	case p.view.Id == 0:
 		return codec.Node{}
+	case status.Int() == inStockIfUnmanaged:
+		return flagNode(!p.of.manageStock)
 	case !status.Empty():
 		return codec.TextNode(status.Text())
 	default:

@@ -2,8 +2,11 @@ package replycache
 
 import (
 	"context"
-	"github.com/portico-commerce/portico/adapter"
 	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/portico-commerce/portico/adapter"
 )
 
 // An Invalidating wraps the adapter of a service. Every write of its stores
@@ -28,9 +31,12 @@ func (a *Invalidating) Store(r adapter.Resource) (adapter.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	wrapped := &invalidatingStore{store, a.invalidateLists, affectedLists()[r], nil, guestTags{}, a.hideSoldOut && r == adapter.StockItems}
+	wrapped := &invalidatingStore{Store: store, invalidateLists: a.invalidateLists, affected: affectedLists()[r], decidesLists: a.hideSoldOut && r == adapter.StockItems}
 	if tags, ok := GuestReplyTags()[r]; ok {
 		wrapped.replyCache, wrapped.tags = a.replyCache, tags
+	}
+	if products, err := a.Adapter.Store(adapter.Products); err == nil {
+		wrapped.products = products
 	}
 	return wrapped, nil
 }
@@ -122,6 +128,7 @@ type invalidatingStore struct {
 	affected        []adapter.Resource
 	replyCache      Cache // nil if no cached reply shows the records
 	tags            guestTags
+	products        adapter.Store // nil if the adapter has none
 	// decidesLists: whether a product is in public lists depends on the records, which are stock
 	// items.
 	decidesLists bool
@@ -129,7 +136,7 @@ type invalidatingStore struct {
 
 func (s *invalidatingStore) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
 	invalidation := s.newInvalidation()
-	defer invalidation.end()
+	defer invalidation.end(ctx)
 	observed := *p
 	observed.Locked = invalidation.observe(ctx, p.Locked)
 	key, err := s.Store.Create(ctx, &observed)
@@ -143,7 +150,7 @@ func (s *invalidatingStore) Create(ctx context.Context, p *adapter.CreateParams)
 
 func (s *invalidatingStore) Update(ctx context.Context, p *adapter.UpdateParams) error {
 	invalidation := s.newInvalidation()
-	defer invalidation.end()
+	defer invalidation.end(ctx)
 	observed := *p
 	observed.Locked = invalidation.observe(ctx, p.Locked)
 	return s.Store.Update(ctx, &observed)
@@ -151,7 +158,7 @@ func (s *invalidatingStore) Update(ctx context.Context, p *adapter.UpdateParams)
 
 func (s *invalidatingStore) UpdateBatch(ctx context.Context, batch []adapter.UpdateParams) ([]error, error) {
 	invalidation := s.newInvalidation()
-	defer invalidation.end()
+	defer invalidation.end(ctx)
 	observed := slices.Clone(batch)
 	for i := range observed {
 		observed[i].Locked = invalidation.observe(ctx, batch[i].Locked)
@@ -161,7 +168,7 @@ func (s *invalidatingStore) UpdateBatch(ctx context.Context, batch []adapter.Upd
 
 func (s *invalidatingStore) Delete(ctx context.Context, p *adapter.DeleteParams) error {
 	invalidation := s.newInvalidation()
-	defer invalidation.end()
+	defer invalidation.end(ctx)
 	observed := *p
 	observed.Locked = invalidation.observe(ctx, p.Locked)
 	return s.Store.Delete(ctx, &observed)
@@ -171,12 +178,14 @@ func (s *invalidatingStore) Delete(ctx context.Context, p *adapter.DeleteParams)
 type replyInvalidation struct {
 	*invalidatingStore
 	lists []adapter.Resource // whose lists the write may change
-	begun map[string]bool    // by tag
-	done  []func()
+	// components are the products whose composites the write may change.
+	components map[int64]bool
+	begun      map[string]bool // by tag
+	done       []func()
 }
 
 func (s *invalidatingStore) newInvalidation() *replyInvalidation {
-	return &replyInvalidation{invalidatingStore: s, lists: s.affected, begun: map[string]bool{}}
+	return &replyInvalidation{invalidatingStore: s, lists: s.affected, components: map[int64]bool{}, begun: map[string]bool{}}
 }
 
 // observe returns the observers of the write with one that begins to invalidate the replies that
@@ -191,10 +200,18 @@ func (c *replyInvalidation) observe(ctx context.Context, others []adapter.Observ
 			record = change
 		}
 		tags := []string{c.tags.tag}
+		r := record.Schema.Resource
+		sold := r != adapter.StockItems || changesSale(current, change)
 		if product := record.Get(c.tags.product); product.Kind() == adapter.Integer {
 			tags = append(tags, ProductTag(product.Int()))
+			if (r == adapter.StockItems || r == adapter.ProductWebsites) && sold {
+				c.components[product.Int()] = true
+			}
 		}
-		if c.decidesLists && changesSale(current, change) {
+		if r == adapter.Products {
+			tags = append(tags, compositeTags(record)...)
+		}
+		if c.decidesLists && sold {
 			c.lists = append(slices.Clip(c.affected), adapter.Products)
 			tags = append(tags, CatalogTag)
 		}
@@ -203,6 +220,39 @@ func (c *replyInvalidation) observe(ctx context.Context, others []adapter.Observ
 		}
 		return nil
 	})
+}
+
+// beginComposites begins to invalidate the replies that show the products composed of those that
+// the write may have sold out. It may do so after the commit: a reply that was filled before is not
+// valid any more.
+func (c *replyInvalidation) beginComposites(ctx context.Context) {
+	if c.replyCache == nil || c.products == nil {
+		return
+	}
+	for product := range c.components {
+		r, err := c.products.Get(ctx, &adapter.GetParams{Key: adapter.Key(product), Only: []string{componentOf}})
+		switch {
+		case err == nil:
+			c.begin(ctx, compositeTags(r)...)
+		case adapter.KindOf(err) != adapter.NotFound:
+			c.begin(context.WithoutCancel(ctx), allTag)
+		}
+	}
+}
+
+const componentOf = "component_of"
+
+// compositeTags returns the tags of the products that are composed of a product.
+func compositeTags(product adapter.Record) (tags []string) {
+	if _, ok := product.Schema.Index(componentOf); !ok {
+		return nil
+	}
+	for one := range strings.SplitSeq(product.Get(componentOf).Text(), ",") {
+		if id, err := strconv.ParseInt(one, 10, 64); err == nil {
+			tags = append(tags, ProductTag(id))
+		}
+	}
+	return tags
 }
 
 // changesSale reports whether a change of a stock item may change whether its product is in stock.
@@ -224,8 +274,9 @@ func (c *replyInvalidation) begin(ctx context.Context, tags ...string) {
 }
 
 // end completes the invalidation. The write must not be acknowledged before.
-func (c *replyInvalidation) end() {
+func (c *replyInvalidation) end(ctx context.Context) {
 	defer c.invalidateLists(c.lists)
+	c.beginComposites(ctx)
 	for _, done := range c.done {
 		done()
 	}

@@ -1,5 +1,9 @@
 -- +goose Up
 
+-- What decides whether a product that is composed of others is in stock: see the schema of products.
+ALTER TABLE product ADD COLUMN components MEDIUMTEXT;
+ALTER TABLE product ADD COLUMN component_of MEDIUMTEXT;
+
 -- Whether a listed product is in stock: 0 no, 1 yes, 2 only where stock is not managed by
 -- default. It is derived as the rest of the listing is, so that a list without sold-out
 -- products can be paged and counted like one with them.
@@ -7,7 +11,7 @@ ALTER TABLE product_listing ADD COLUMN stock_state BIGINT NOT NULL DEFAULT 1;
 
 UPDATE product_listing JOIN (
     SELECT listed.store_id, listed.product_id, CASE
-        WHEN own.value IS NOT NULL THEN CASE WHEN own.value = '1' THEN 1 ELSE 0 END
+        WHEN own.value IS NOT NULL THEN CASE own.value WHEN '1' THEN 1 WHEN '2' THEN 2 ELSE 0 END
         WHEN stock_item.is_in_stock = 1 THEN 1
         WHEN stock_item.use_config_manage_stock <> 0 THEN 2
         WHEN stock_item.manage_stock = 0 THEN 1
