@@ -30,8 +30,8 @@ func Command(p *program.Program) *cobra.Command {
 		Short: "Say whether Portico would run well with this configuration, and what to do where not",
 		Long: fmt.Sprintf(`Check what Portico needs with this configuration: the settings themselves, the files, ports
 and folders of this machine, the database, Redis, the legacy store, the backend and the database
-to follow, as far as they are configured. Each finding is ok, a warning or a fault, and says
-what to do.
+to follow, as far as they are configured. With follow.dsn it also compares the settings with the
+configuration of the legacy store. Each finding is ok, a warning or a fault, and says what to do.
 
 Run the command before the first start, after a change of settings, and when something is
 wrong. It may run beside a running Portico. It changes nothing: it migrates nothing, rolls
