@@ -2,6 +2,7 @@ package rules
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,120 +33,179 @@ func worse(a, b int64) int64 {
 }
 
 // restockComposites computes the stock status of a product, if it is composed of others, and of
-// the products that are composed of it (configurations 5.2). The product is locked, or deleted.
+// the products that are composed of it (configurations 5.2). The product is locked, or deleted. The
+// number of statements does not depend on the number of products.
 func restockComposites(ctx context.Context, tx Tx, product adapter.Record) error {
-	if err := restockComposite(ctx, tx, product); err != nil {
-		return err
+	var composites []adapter.Record
+	if product.Get("components").Text() != "" {
+		composites = append(composites, product)
 	}
-	for _, id := range keysIn(product.Get("component_of").Text()) {
-		composite, err := tx.Lock(ctx, adapter.Products, id)
-		if isNotFound(err) {
-			continue
-		}
-		if err == nil {
-			err = restockComposite(ctx, tx, composite)
-		}
+	if keys := keysIn(product.Get("component_of").Text()); len(keys) > 0 {
+		slices.Sort(keys)
+		locked, err := tx.Keys(ctx, adapter.Products, slices.Compact(keys), true)
 		if err != nil {
 			return err
 		}
+		found, err := tx.Find(ctx, adapter.Products, product.Schema.Key, integers(locked))
+		if err != nil {
+			return err
+		}
+		composites = append(composites, found...)
 	}
-	return nil
-}
-
-// restockComposite stores the stock status of a locked product in its websites, if its components
-// are known: that of its worst group of components, of which the best component counts, or that of
-// its own stock item if it is worse.
-func restockComposite(ctx context.Context, tx Tx, composite adapter.Record) error {
-	groups := strings.Fields(composite.Get("components").Text())
-	if len(groups) == 0 {
+	if len(composites) == 0 {
 		return nil
 	}
-	websites, err := tx.Websites(ctx, composite.Key())
+	parts, err := readComponents(ctx, tx, composites)
 	if err != nil {
 		return err
 	}
-	all, err := tx.StoreViews(ctx)
-	if err != nil {
-		return err
+	return parts.restock(ctx, tx, composites)
+}
+
+// components are the data that decide whether composite products are in stock: those of the
+// composites and of what they are composed of, by product.
+type components struct {
+	views    []StoreView
+	products map[adapter.Key]adapter.Record
+	websites map[adapter.Key][]int64
+	items    map[adapter.Key]adapter.Record
+	levels   map[adapter.Key]map[int64]adapter.Record // by store view
+}
+
+// readComponents reads the data of composite products.
+func readComponents(ctx context.Context, tx Tx, composites []adapter.Record) (*components, error) {
+	var keys []adapter.Key
+	for _, composite := range composites {
+		keys = append(keys, composite.Key())
+		for group := range strings.FieldsSeq(composite.Get("components").Text()) {
+			keys = append(keys, keysIn(group)...)
+		}
 	}
-	own, err := itemStatus(ctx, tx, composite.Key())
-	if err != nil {
-		return err
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	c := &components{
+		products: map[adapter.Key]adapter.Record{}, websites: map[adapter.Key][]int64{}, items: map[adapter.Key]adapter.Record{}, levels: map[adapter.Key]map[int64]adapter.Record{},
 	}
-	for _, website := range websites {
-		views := ViewsOf(all, website)
-		if len(views) == 0 {
+	var err error
+	if c.views, err = tx.StoreViews(ctx); err != nil {
+		return nil, err
+	}
+	for _, of := range []struct {
+		resource  adapter.Resource
+		attribute string
+		add       func(key adapter.Key, r adapter.Record)
+	}{
+		{adapter.Products, composites[0].Schema.Key, func(key adapter.Key, r adapter.Record) { c.products[key] = r }},
+		{adapter.ProductWebsites, "product_id", func(key adapter.Key, r adapter.Record) {
+			c.websites[key] = append(c.websites[key], r.Get("website_id").Int())
+		}},
+		{adapter.StockItems, "product_id", func(key adapter.Key, r adapter.Record) { c.items[key] = r }},
+	} {
+		found, err := tx.Find(ctx, of.resource, of.attribute, integers(keys))
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range found {
+			of.add(adapter.Key(r.Get(of.attribute).Int()), r)
+		}
+	}
+	levels, err := tx.Levels(ctx, adapter.Products, keys)
+	for _, l := range levels {
+		if c.levels[l.Key] == nil {
+			c.levels[l.Key] = map[int64]adapter.Record{}
+		}
+		c.levels[l.Key][l.Level] = l.Record
+	}
+	return c, err
+}
+
+// integers returns keys as values.
+func integers(keys []adapter.Key) []adapter.Value {
+	values := make([]adapter.Value, len(keys))
+	for i, key := range keys {
+		values[i] = adapter.IntegerValue(int64(key))
+	}
+	return values
+}
+
+// restock stores the stock status of composite products in their websites, where it is another one
+// than before. It is that of the worst group of components, of which the best component counts, or
+// that of the product's own stock item if it is worse.
+func (c *components) restock(ctx context.Context, tx Tx, composites []adapter.Record) error {
+	var changes []LevelChange
+	var restocked []adapter.Key
+	for _, composite := range composites {
+		key, groups := composite.Key(), strings.Fields(composite.Get("components").Text())
+		if len(groups) == 0 {
 			continue
 		}
-		status := own
-		for _, group := range groups {
-			best := int64(soldOut)
-			for _, id := range keysIn(group) {
-				one, err := componentStatus(ctx, tx, id, website, views[0])
-				if err != nil {
-					return err
-				}
-				best = better(best, one)
+		restocked = append(restocked, key)
+		for _, view := range c.views {
+			if !slices.Contains(c.websites[key], view.Website) {
+				continue
 			}
-			status = worse(status, best)
+			status := c.itemStatus(key)
+			for _, group := range groups {
+				best := int64(soldOut)
+				for _, id := range keysIn(group) {
+					best = better(best, c.status(id, view))
+				}
+				status = worse(status, best)
+			}
+			current := c.levels[key][view.ID]
+			if current.Schema != nil && Same(current.Get("stock_status"), adapter.IntegerValue(status)) {
+				continue
+			}
+			change := adapter.NewRecord(composite.Schema)
+			change.Set("stock_status", adapter.IntegerValue(status))
+			changes = append(changes, LevelChange{Key: key, Level: view.ID, Current: current, Change: change})
 		}
-		values := adapter.NewRecord(composite.Schema)
-		values.Set("stock_status", adapter.IntegerValue(status))
-		if err := tx.SetValues(ctx, composite.Key(), views, values); err != nil {
+	}
+	if len(changes) > 0 {
+		if err := tx.SetLevels(ctx, adapter.Products, changes...); err != nil {
 			return err
 		}
 	}
-	return tx.Restocked(ctx, composite.Key())
+	return tx.Restocked(ctx, restocked...)
 }
 
-// componentStatus returns the stock status of a product in a website, one of whose store views is
-// given: it is sold out unless the website sells it and it is enabled there.
-func componentStatus(ctx context.Context, tx Tx, id adapter.Key, website, view int64) (int64, error) {
-	product, err := tx.Get(ctx, adapter.Products, id)
-	if isNotFound(err) {
-		return soldOut, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	websites, err := tx.Websites(ctx, id)
-	if err != nil {
-		return 0, err
-	}
-	there, err := tx.At(ctx, product, view)
-	if err != nil {
-		return 0, err
-	}
+// status returns the stock status of a component at a store view: it is sold out unless the website
+// sells it and it is enabled there.
+func (c *components) status(id adapter.Key, view StoreView) int64 {
 	const enabled = 1
-	sold := false
-	for _, one := range websites {
-		sold = sold || one == website
+	product, ok := c.products[id]
+	if !ok || !slices.Contains(c.websites[id], view.Website) {
+		return soldOut
 	}
-	switch status := there.Get("stock_status"); {
-	case !sold || there.Get("status").Int() != enabled:
-		return soldOut, nil
-	case !status.Empty():
-		return status.Int(), nil
+	shown := func(attribute string) adapter.Value {
+		if own := c.levels[id][view.ID]; own.Schema != nil && own.Get(attribute).Kind() != adapter.Absent {
+			return own.Get(attribute)
+		}
+		return product.Get(attribute)
 	}
-	return itemStatus(ctx, tx, id)
+	switch stored := shown("stock_status"); {
+	case shown("status").Int() != enabled:
+		return soldOut
+	case !stored.Empty():
+		return stored.Int()
+	}
+	return c.itemStatus(id)
 }
 
 // itemStatus returns the stock status that follows from the stock item of a product.
-func itemStatus(ctx context.Context, tx Tx, product adapter.Key) (int64, error) {
-	items, err := tx.Find(ctx, adapter.StockItems, "product_id", []adapter.Value{adapter.IntegerValue(int64(product))})
-	if err != nil || len(items) == 0 {
-		return soldOut, err
-	}
-	item := items[0]
+func (c *components) itemStatus(id adapter.Key) int64 {
+	item, ok := c.items[id]
 	switch {
+	case !ok:
+		return soldOut
 	case item.Get("is_in_stock").Int() == 1:
-		return inStock, nil
+		return inStock
 	case item.Get("use_config_manage_stock").Int() != 0:
-		return inStockIfUnmanaged, nil
+		return inStockIfUnmanaged
 	case item.Get("manage_stock").Int() == 0:
-		return inStock, nil
+		return inStock
 	}
-	return soldOut, nil
+	return soldOut
 }
 
 // keysIn returns the keys in a list with commas. It leaves out texts that are no keys.

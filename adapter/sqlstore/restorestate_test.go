@@ -4,10 +4,14 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter/sqlstore/backups"
@@ -94,6 +98,7 @@ func earlierArchive(t *testing.T, archive []byte) []byte {
 			t.Fatal(err)
 		}
 	}
+	later, digests := map[string][]int{}, map[string]string{}
 	for {
 		entry, err := from.Next()
 		if errors.Is(err, io.EOF) {
@@ -107,12 +112,25 @@ func earlierArchive(t *testing.T, archive []byte) []byte {
 			t.Fatal(err)
 		}
 		if entry.Name != "portico-backup.json" {
+			_, name, _ := strings.Cut(entry.Name, "tables/")
+			name, _, _ = strings.Cut(name, "/")
+			if places := later[name]; len(places) > 0 {
+				content = withoutColumns(t, content, places)
+				digests[name] = digestOf(content)
+			}
+			if entry.Name == "manifest.json" {
+				content = withDigests(t, content, digests)
+			}
 			add(entry.Name, content)
 			continue
 		}
 		var header backups.Header
 		if err := json.Unmarshal(content, &header); err != nil {
 			t.Fatal(err)
+		}
+		for _, table := range header.Tables {
+			later[table.Name] = laterColumns(table)
+			table.Columns = slices.DeleteFunc(table.Columns, func(c backups.Column) bool { return slices.Contains(columnsSince20()[table.Name], c.Name) })
 		}
 		header.Migrations = slices.DeleteFunc(header.Migrations, func(n int64) bool { return n >= 20 })
 		header.Tables = slices.Insert(header.Tables, 3, &backups.Table{Name: "import_process", Columns: []backups.Column{{Name: "id", Kind: "text"}, {Name: "imports", Kind: "integer"}, {Name: "expires_ms", Kind: "integer"}}})
@@ -126,6 +144,78 @@ func earlierArchive(t *testing.T, archive []byte) []byte {
 		t.Fatal(err)
 	}
 	return earlier.Bytes()
+}
+
+// columnsSince20 names the columns, by table, that migrations after 20 have added.
+func columnsSince20() map[string][]string {
+	return map[string][]string{
+		"product":         {"components", "component_of"},
+		"product_listing": {"stock_state"},
+	}
+}
+
+// laterColumns returns the places of these columns in the rows of a table.
+func laterColumns(table *backups.Table) (places []int) {
+	for i, c := range table.Columns {
+		if slices.Contains(columnsSince20()[table.Name], c.Name) {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// withoutColumns returns rows, each in a line, without the values at some places.
+func withoutColumns(t *testing.T, rows []byte, places []int) []byte {
+	t.Helper()
+	var rest bytes.Buffer
+	for line := range bytes.Lines(rows) {
+		var values, kept []json.RawMessage
+		if err := json.Unmarshal(line, &values); err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range values {
+			if !slices.Contains(places, i) {
+				kept = append(kept, v)
+			}
+		}
+		text, err := json.Marshal(kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest.Write(append(text, '\n'))
+	}
+	return rest.Bytes()
+}
+
+// digestOf returns the checksum of the rows of a table, as the manifest has it.
+func digestOf(rows []byte) string {
+	var lanes [4]uint64
+	for line := range bytes.Lines(rows) {
+		sum := sha256.Sum256(bytes.TrimSuffix(line, []byte("\n")))
+		for i := range lanes {
+			lanes[i] += binary.BigEndian.Uint64(sum[8*i:])
+		}
+	}
+	return fmt.Sprintf("%016x%016x%016x%016x", lanes[0], lanes[1], lanes[2], lanes[3])
+}
+
+// withDigests returns a manifest with other checksums of some tables.
+func withDigests(t *testing.T, content []byte, digests map[string]string) []byte {
+	t.Helper()
+	var manifest backups.Manifest
+	if err := json.Unmarshal(content, &manifest); err != nil {
+		t.Fatal(err)
+	}
+	for table, digest := range digests {
+		sum := manifest.Tables[table]
+		sum.Digest = digest
+		manifest.Tables[table] = sum
+	}
+	content, err := json.Marshal(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
 }
 
 // TestRestoreEarlierArchive restores an archive of an earlier version.
