@@ -90,12 +90,12 @@ func (g *guide) run(t *testing.T, path string, timeout time.Duration) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	contract, ops := apptest.FreeAddress(t), apptest.FreeAddress(t)
+	contract, ops := testenv.FreeAddress(t), testenv.FreeAddress(t)
 	servers := strings.NewReplacer()
 	if g.prepare != nil {
 		servers = strings.NewReplacer(g.prepare(t, folder)...)
 	}
-	addresses := strings.NewReplacer("127.0.0.1:8080", contract, "127.0.0.1:9464", ops, "127.0.0.1:8081", apptest.FreeAddress(t), "127.0.0.1:9465", apptest.FreeAddress(t))
+	addresses := strings.NewReplacer("127.0.0.1:8080", contract, "127.0.0.1:9464", ops, "127.0.0.1:8081", testenv.FreeAddress(t), "127.0.0.1:9465", testenv.FreeAddress(t))
 	for i := range blocks {
 		blocks[i].text = addresses.Replace(servers.Replace(blocks[i].text))
 	}

@@ -28,7 +28,7 @@ func NewRedisCluster(t testing.TB, nodeTimeout time.Duration) *RedisCluster {
 	c := &RedisCluster{t: t}
 	var busPorts []string
 	for range 2 * masters {
-		_, busPort, _ := net.SplitHostPort(freeAddress(t))
+		_, busPort, _ := net.SplitHostPort(FreeAddress(t))
 		busPorts = append(busPorts, busPort)
 		c.servers = append(c.servers, newServer(t, append(dataArguments(t), "--cluster-enabled", "yes", "--cluster-port", busPort,
 			"--cluster-node-timeout", strconv.FormatInt(nodeTimeout.Milliseconds(), 10), "--cluster-replica-validity-factor", "0")...))

@@ -36,7 +36,7 @@ type Redis struct {
 func newServer(t testing.TB, arguments ...string) *Redis {
 	t.Helper()
 	Need(t, "redis-server")
-	s := &Redis{t: t, Address: freeAddress(t), arguments: arguments}
+	s := &Redis{t: t, Address: FreeAddress(t), arguments: arguments}
 	s.client = redis.NewClient(&redis.Options{Addr: s.Address, DialerRetries: 1, MaxRetries: -1, DisableIdentity: true})
 	t.Cleanup(func() { _ = s.client.Close() })
 	s.Start()
@@ -125,17 +125,6 @@ func writeFile(t testing.TB, name, text string) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// freeAddress returns an address of the loopback interface on which nothing listens.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }
 
 // await waits until done reports true.

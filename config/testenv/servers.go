@@ -150,17 +150,10 @@ func (g *ServerGroup) Write(name, content string) (path string) {
 	return path
 }
 
-// Address returns a free address of the loopback interface, host:port.
+// Address returns an address of [FreeAddress].
 func (g *ServerGroup) Address() string {
 	g.tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		g.tb.Fatal(err)
-	}
-	if err := listener.Close(); err != nil {
-		g.tb.Fatal(err)
-	}
-	return listener.Addr().String()
+	return FreeAddress(g.tb)
 }
 
 // A Server is a running program of a group.

@@ -103,7 +103,7 @@ func startVarnish(b *testing.B, reply floor) *server {
 	b.Helper()
 	path := testenv.Need(b, "varnishd")
 	origin := startFloor(b, reply)
-	address := apptest.FreeAddress(b)
+	address := testenv.FreeAddress(b)
 	cmd := exec.Command(path, "-F", "-j", "none", "-a", address, "-b", origin.address, "-n", filepath.Join(b.TempDir(), "varnish"), "-s", "malloc,64m", "-t", "3600")
 	s := startDaemon(b, cmd, address)
 	s.reply(b, listOfFour())
@@ -113,7 +113,7 @@ func startVarnish(b *testing.B, reply floor) *server {
 // startNginx starts nginx with the body of a reply in a file.
 func startNginx(b *testing.B, reply floor) *server {
 	b.Helper()
-	path, dir, address := testenv.Need(b, "nginx"), b.TempDir(), apptest.FreeAddress(b)
+	path, dir, address := testenv.Need(b, "nginx"), b.TempDir(), testenv.FreeAddress(b)
 	configuration := fmt.Sprintf(`daemon off; pid %[1]s/pid; error_log %[1]s/errors; worker_processes auto;
 events {}
 http {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // openPools opens the pools of a DSN until the test ends.
@@ -35,12 +35,8 @@ func TestPostgresDSN(t *testing.T) {
 	t.Parallel()
 	dsn := sqltest.Postgres(t)
 	sqltest.Exec(t, dsn, "CREATE TABLE written (id BIGINT)")
-	closed, err := net.Listen("tcp", "127.0.0.1:0") // a host where no server runs
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = closed.Close()
-	hosts := strings.Replace(dsn, "@", "@"+closed.Addr().String()+",", 1)
+	closed := testenv.FreeAddress(t) // a host where no server runs
+	hosts := strings.Replace(dsn, "@", "@"+closed+",", 1)
 	for _, c := range []struct {
 		name, dsn string
 		refused   bool

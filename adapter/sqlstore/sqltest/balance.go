@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +30,7 @@ const configuration = `defaults
   retries 2
   timeout check 500ms
 listen galera
-  bind 127.0.0.1:%d
+  bind %s
   option httpchk
   default-server check inter 200ms fastinter 100ms fall 2 rise 3 on-marked-down shutdown-sessions
 `
@@ -71,9 +70,9 @@ func (c *GaleraCluster) AwaitFirst(tb testing.TB, dsn string) {
 func (c *GaleraCluster) proxy(tb testing.TB, database string, nodes []*GaleraNode, others string) (dsn string) {
 	tb.Helper()
 	path := testenv.Need(tb, "haproxy")
-	port := galeratestFreePort(tb)
+	address := testenv.FreeAddress(tb)
 	text := strings.Builder{}
-	fmt.Fprintf(&text, configuration, port)
+	fmt.Fprintf(&text, configuration, address)
 	for i, n := range nodes {
 		check := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if err := n.check(r.Context(), serving()); err != nil {
@@ -92,7 +91,6 @@ func (c *GaleraCluster) proxy(tb testing.TB, database string, nodes []*GaleraNod
 		tb.Fatal(err)
 	}
 	testenv.StartProgram(tb, exec.CommandContext(tb.Context(), path, "-db", "-f", file))
-	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	for deadline := time.Now().Add(joinTimeout); ; time.Sleep(20 * time.Millisecond) {
 		conn, err := net.Dial("tcp", address)
 		if err == nil {

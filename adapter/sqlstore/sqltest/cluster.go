@@ -49,7 +49,10 @@ func StartGalera(tb testing.TB) *GaleraCluster {
 	for i := range 3 {
 		n := &GaleraNode{Server: NewMariaDB(tb), name: fmt.Sprintf("node%d", i+1)}
 		for i := range n.ports {
-			n.ports[i] = galeratestFreePort(tb)
+			var err error
+			if n.ports[i], err = testenv.FreePort(); err != nil {
+				tb.Fatal(err)
+			}
 		}
 		c.Nodes = append(c.Nodes, n)
 	}
@@ -62,17 +65,6 @@ func StartGalera(tb testing.TB) *GaleraCluster {
 		c.AwaitReady(n)
 	}
 	return c
-}
-
-// galeratestFreePort returns a port of the loopback interface that nothing listens on.
-func galeratestFreePort(tb testing.TB) int {
-	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().(*net.TCPAddr).Port
 }
 
 func (n *GaleraNode) address(port int) string {

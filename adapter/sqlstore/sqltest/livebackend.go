@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"github.com/portico-commerce/portico/config/testenv"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -75,7 +74,7 @@ func run(tb testing.TB, name, database string) []byte {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	port, err := liveFreePort()
+	port, err := testenv.FreePort()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -127,15 +126,6 @@ func run(tb testing.TB, name, database string) []byte {
 		tb.Fatalf("%s did not answer within %s", name, liveStartTimeout)
 		return nil
 	}
-}
-
-// liveFreePort returns a loopback port that nothing listens on.
-func liveFreePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	return listener.Addr().(*net.TCPAddr).Port, listener.Close()
 }
 
 // SendLive sends a request, with body as JSON unless it is nil, and returns the header and the

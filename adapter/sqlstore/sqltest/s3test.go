@@ -55,14 +55,7 @@ func StartBucketServer(tb testing.TB) *BucketServer {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	s := &BucketServer{Folder: filepath.Join(tb.TempDir(), bucket), address: listener.Addr().String(), path: path}
-	if err := listener.Close(); err != nil {
-		tb.Fatal(err)
-	}
+	s := &BucketServer{Folder: filepath.Join(tb.TempDir(), bucket), address: testenv.FreeAddress(tb), path: path}
 	if err := os.Mkdir(s.Folder, 0o700); err != nil {
 		tb.Fatal(err)
 	}

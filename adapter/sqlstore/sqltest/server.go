@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // A Server is a running server, of one test or of all tests of a test binary. A test may kill or
@@ -135,7 +137,7 @@ func (s *Server) initializeFiles() (err error) {
 	if output, err := initialize.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, output)
 	}
-	if s.port, err = freePort(); err != nil {
+	if s.port, err = testenv.FreePort(); err != nil {
 		return err
 	}
 	s.admin, err = sql.Open(s.driver, s.program.admin(s.port))

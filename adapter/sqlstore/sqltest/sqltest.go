@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -121,15 +120,6 @@ func (p *program) processAttributes(dir string) (*syscall.SysProcAttr, error) {
 		return attributes, os.Chown(dir, int(uid), int(gid))
 	}
 	return nil, fmt.Errorf("cannot run it as root, and none of the users %v exists", p.users)
-}
-
-// freePort returns a port of the loopback interface that nothing listens on.
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	return listener.Addr().(*net.TCPAddr).Port, listener.Close()
 }
 
 // require fails the test if err is not nil. If the reason is that the server is not

@@ -22,6 +22,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/doctor"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // runDoctor runs "portico doctor --json" on free ports.
@@ -225,7 +226,7 @@ func TestDoctorPorts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = other.Close() }()
-	contract, ops := apptest.FreeAddress(t), apptest.FreeAddress(t)
+	contract, ops := testenv.FreeAddress(t), testenv.FreeAddress(t)
 	p := apptest.Launch(t, []string{"PORTICO_OPS_TOKEN=" + apptest.OpsToken}, "--demo", "--listen", contract, "--ops-listen", ops)
 	p.AwaitAddresses(t, true)
 	for _, tt := range []struct {
@@ -237,7 +238,7 @@ func TestDoctorPorts(t *testing.T) {
 		{"running Portico", contract, ops, apptest.OpsToken, "contract port", doctor.OK, "in use by the running Portico"},
 		{"its operators' port", contract, ops, apptest.OpsToken, "operators' port", doctor.OK, "in use by the running Portico; asks for ops.token"},
 		{"another token", contract, ops, apptest.OpsToken + "x", "operators' port", doctor.Warning, "wants another ops.token"},
-		{"another program", other.Addr().String(), apptest.FreeAddress(t), "", "contract port", doctor.Fault, "in use by another program"},
+		{"another program", other.Addr().String(), testenv.FreeAddress(t), "", "contract port", doctor.Fault, "in use by another program"},
 		{"another program beside Portico", other.Addr().String(), ops, apptest.OpsToken, "contract port", doctor.Fault, "in use by another program: the Portico at ops.listen listens on " + contract},
 		{"another machine", "192.0.2.1:80", "127.0.0.1:0", "", "contract port", doctor.Fault, "Set listen to an address of this machine"},
 		{"a port without a token", "127.0.0.1:0", "127.0.0.1:0", "", "operators' port", doctor.OK, "open to all users of this machine"},

@@ -10,6 +10,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/doctor"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestDoctorDatabase examines databases that are unavailable, of other versions, or not Portico's,
@@ -26,7 +27,7 @@ func TestDoctorDatabase(t *testing.T) {
 		level      doctor.Level
 		want       string
 	}{
-		{"no server", nil, []string{"SQL_DSN=postgres://u:swordfish@" + apptest.FreeAddress(t) + "/shop"}, noStatement, "server", doctor.Fault, "connection refused"},
+		{"no server", nil, []string{"SQL_DSN=postgres://u:swordfish@" + testenv.FreeAddress(t) + "/shop"}, noStatement, "server", doctor.Fault, "connection refused"},
 		{"no folder", nil, []string{"SQL_DSN=sqlite:/nowhere/at/all.db"}, noStatement, "server", doctor.Fault, "cannot be created"},
 		{"a server without its prefix", nil, []string{"SQL_DSN=u:swordfish@tcp(db:3306)/shop"}, noStatement, "server", doctor.Fault, "sqlite cannot be created: no such file"},
 		{"a file in place of a folder", nil, []string{"SQL_DSN=sqlite:app.go/shop.db"}, noStatement, "server", doctor.Fault, "not a directory"},

@@ -17,6 +17,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/doctor"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestDoctorRedis examines a Redis that evicts nothing, one without a memory limit, and a missing
@@ -83,7 +84,7 @@ func TestDoctorOldShop(t *testing.T) {
 		{"another interface", newShop(t, time.Now, 404, "application/json", `{"error":"not found"}`), "legacy store", doctor.Fault, "without messages of the interface"},
 		{"elsewhere", newShop(t, time.Now, 301, "text/html", ""), "legacy store", doctor.Fault, "redirects calls"},
 		{"closed", newShop(t, time.Now, 503, "text/html", ""), "legacy store", doctor.Fault, "cannot answer calls now (status 503)"},
-		{"not there", "http://" + apptest.FreeAddress(t), "legacy store", doctor.Fault, "connection refused"},
+		{"not there", "http://" + testenv.FreeAddress(t), "legacy store", doctor.Fault, "connection refused"},
 		{"a little ahead", newShop(t, ahead(2*time.Minute+30*time.Second), 200, "application/json", "[]"), "legacy store clock", doctor.Warning, "2m…s ahead of this machine's"},
 		{"far behind", newShop(t, ahead(-time.Hour-30*time.Second), 200, "application/json", "[]"), "legacy store clock", doctor.Fault, "1h0m3…s behind this machine's; timestamps of signed calls may be 10m0s ahead"},
 		{"credentials accepted", newShop(t, time.Now, 200, "application/json", "[]"), "legacy store credentials", doctor.OK, "accepted"},
@@ -109,7 +110,7 @@ func TestDoctorOldShop(t *testing.T) {
 func TestDoctorFollow(t *testing.T) {
 	t.Parallel()
 	commands, _ := demoStore(t)
-	requireFinding(t, runDoctor(t, commands.With("PORTICO_FOLLOW_DSN=mysql:u:swordfish@tcp("+apptest.FreeAddress(t)+")/old")), "followed database", doctor.Fault, "connection refused")
+	requireFinding(t, runDoctor(t, commands.With("PORTICO_FOLLOW_DSN=mysql:u:swordfish@tcp("+testenv.FreeAddress(t)+")/old")), "followed database", doctor.Fault, "connection refused")
 	requireFinding(t, runDoctor(t, commands.With("PORTICO_FOLLOW_DSN="+sqltest.MariaDB(t))), "followed database", doctor.Warning, `log_bin`)
 }
 
@@ -164,7 +165,7 @@ func TestDoctorBackend(t *testing.T) {
 	}{
 		{"good", good.URL, mapping, "backend", doctor.OK, "answers"},
 		{"refused", refusing.URL, mapping, "backend", doctor.Fault, "401"},
-		{"not there", "http://" + apptest.FreeAddress(t), mapping, "backend", doctor.Fault, "connection refused"},
+		{"not there", "http://" + testenv.FreeAddress(t), mapping, "backend", doctor.Fault, "connection refused"},
 		{"a faulty mapping", good.URL, filepath.Join("doctor_test.go"), "backend", doctor.Fault, "doctor_test.go"},
 		{"no mapping", good.URL, "./nowhere.yaml", "backend", doctor.Fault, "rest.mapping"},
 		{"untrusted", secure.URL, mapping, "backend certificate", doctor.Fault, "unknown authority"},

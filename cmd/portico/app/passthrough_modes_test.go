@@ -11,6 +11,7 @@ import (
 
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/contracttests"
 )
 
@@ -102,7 +103,7 @@ func TestForwardedRequestsAreCounted(t *testing.T) {
 // it is used again afterwards.
 func TestLegacyAway(t *testing.T) {
 	t.Parallel()
-	address := apptest.FreeAddress(t)
+	address := testenv.FreeAddress(t)
 	front := serveFront(t, "http://"+address, []string{allToLegacy},
 		"PORTICO_DIALECT=magento", "PORTICO_UPSTREAM_BREAKER_FAILURES=3", "PORTICO_UPSTREAM_BREAKER_OPEN=2s")
 	calls := []struct{ name, method, path, accept, body string }{

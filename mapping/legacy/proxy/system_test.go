@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
@@ -401,17 +402,13 @@ func TestInvalidReplies(t *testing.T) {
 // store.
 func TestNotSent(t *testing.T) {
 	silent := newLegacySystem(t, func(in *bufio.Reader, _ net.Conn) { _, _ = io.Copy(io.Discard, in) })
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = closed.Close()
+	closed := testenv.FreeAddress(t)
 	for _, c := range []struct {
 		name, base string
 		open       bool // the breaker is
 		unsent     bool
 	}{
-		{"nothing listens", "http://" + closed.Addr().String(), false, true},
+		{"nothing listens", "http://" + closed, false, true},
 		{"no connection in time", strings.Replace(silent.url(), "http", "https", 1), false, true}, // TLS never begins
 		{"no reply in time", silent.url(), false, false},
 		{"refused by the breaker", silent.url(), true, true},

@@ -31,7 +31,7 @@ type Redis struct {
 func NewRedis(t testing.TB, arguments ...string) *Redis {
 	t.Helper()
 	testenv.Need(t, "redis-server")
-	r := &Redis{t: t, dir: t.TempDir(), arguments: arguments, Address: FreeAddress(t)}
+	r := &Redis{t: t, dir: t.TempDir(), arguments: arguments, Address: testenv.FreeAddress(t)}
 	r.Start()
 	t.Cleanup(r.Kill)
 	return r

@@ -1,7 +1,6 @@
 package apptest
 
 import (
-	"net"
 	"testing"
 	"time"
 )
@@ -24,15 +23,4 @@ func Await(t testing.TB, what string, done func() bool) {
 	if !Poll(done) {
 		t.Fatalf("waited %s for %s", 2*WaitTimeout, what)
 	}
-}
-
-// FreeAddress returns an address of the loopback interface on which nothing listens.
-func FreeAddress(t testing.TB) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }
