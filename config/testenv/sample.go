@@ -1,10 +1,13 @@
 package testenv
 
 import (
+	"flag"
+	"hash/fnv"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -13,10 +16,17 @@ import (
 type Sample struct{ *rand.Rand }
 
 // NewSample returns a sample and logs its seed. The environment variable
-// PORTICO_TEST_SEED sets the seed, which repeats an earlier selection.
+// PORTICO_TEST_SEED sets the seed, which repeats an earlier selection. .ci/run sets it to the number of
+// the run.
 func NewSample(tb testing.TB) *Sample {
 	tb.Helper()
-	seed := rand.Uint64()
+	return &Sample{rand.New(rand.NewPCG(newSeed(tb), 0))}
+}
+
+// newSeed returns the seed of a sample, and logs it.
+func newSeed(tb testing.TB) (seed uint64) {
+	tb.Helper()
+	seed = rand.Uint64()
 	if text := os.Getenv("PORTICO_TEST_SEED"); text != "" {
 		var err error
 		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
@@ -24,7 +34,7 @@ func NewSample(tb testing.TB) *Sample {
 		}
 	}
 	tb.Logf("to repeat this sample, set PORTICO_TEST_SEED=%d", seed)
-	return &Sample{rand.New(rand.NewPCG(seed, 0))}
+	return seed
 }
 
 // Takes reports whether the next test is selected. The chance is one in oneIn. Nightly
@@ -40,21 +50,36 @@ func (s *Sample) Takes(oneIn int) bool {
 	return s.IntN(oneIn) == 0
 }
 
-// Rows selects one in oneIn of the rows of a table, at least one, and keeps their order. Nightly runs
-// select all of them, and runs with -short a quarter as many. It logs the seed, as [NewSample] does.
+// Rows selects one in oneIn of the rows of a table, at least one, and keeps their order. Runs with
+// consecutive seeds take turns: oneIn of them select every row. Nightly runs select all rows, as do
+// runs that choose among them with -run TEST/ROW, and runs with -short a quarter as many. It logs the seed, as [NewSample] does.
 func Rows[T any](tb testing.TB, rows []T, oneIn int) []T {
 	tb.Helper()
-	if Nightly() {
+	if run := flag.Lookup("test.run"); Nightly() || len(rows) == 0 || run != nil && strings.Contains(run.Value.String(), "/") {
 		return rows
 	}
 	if testing.Short() {
 		oneIn *= 4
 	}
-	chosen := NewSample(tb).Perm(len(rows))[:(len(rows)+oneIn-1)/oneIn]
-	slices.Sort(chosen)
-	selected := make([]T, 0, len(chosen))
-	for _, i := range chosen {
+	selected := make([]T, 0, len(rows)/oneIn+1)
+	for _, i := range turn(tb.Name(), newSeed(tb), len(rows), oneIn) {
 		selected = append(selected, rows[i])
 	}
 	return selected
+}
+
+// turn returns the numbers, in order, of the rows that a seed selects of n. A shuffle that depends on the
+// name of the test alone spreads similar rows over the seeds.
+func turn(name string, seed uint64, n, oneIn int) []int {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(name)) // it never fails
+	shuffled := rand.New(rand.NewPCG(hash.Sum64(), 0)).Perm(n)
+	size := (n + oneIn - 1) / oneIn
+	first := int(seed%uint64(oneIn)) * size
+	chosen := make([]int, size)
+	for i := range chosen {
+		chosen[i] = shuffled[(first+i)%n]
+	}
+	slices.Sort(chosen)
+	return chosen
 }

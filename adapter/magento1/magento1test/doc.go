@@ -11,8 +11,8 @@
 //  2. Three stores have every case that a reader must handle. Broken is small and has rows that no
 //     store should have (broken.sql). Demo and Rich are copies of databases that an original filled
 //     (testdata): Rich has all types of products, values of store views, images, reviews, prices of
-//     all kinds, and orders of every state. These two have foreign keys (keys.sql), which the
-//     server checks against every row; Broken cannot have any.
+//     all kinds, and orders of every state. These two have foreign keys (keys.sql), with
+//     which their rows agree; Broken cannot have any.
 //  3. Each action of a [LiveShop] is one transaction that writes the rows the original writes. It
 //     locks the rows that it depends on, and runs again after a deadlock. Actions with a random
 //     source do the same for the same source and tables.
