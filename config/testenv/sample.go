@@ -11,16 +11,21 @@ import (
 	"testing"
 )
 
-// A Sample selects some of very many tests at random. Each run selects others, and
-// nightly runs select forty times as many. It is not safe for concurrent use.
-type Sample struct{ *rand.Rand }
+// A Sample selects some of very many tests. Each run selects others, and nightly runs select forty
+// times as many. It is also a source of random numbers. It is not safe for concurrent use.
+type Sample struct {
+	*rand.Rand
+	seed  uint64
+	asked map[int]int // by oneIn: the number of calls of Takes
+}
 
 // NewSample returns a sample and logs its seed. The environment variable
 // PORTICO_TEST_SEED sets the seed, which repeats an earlier selection. .ci/run sets it to the number of
 // the run.
 func NewSample(tb testing.TB) *Sample {
 	tb.Helper()
-	return &Sample{rand.New(rand.NewPCG(newSeed(tb), 0))}
+	seed := newSeed(tb)
+	return &Sample{Rand: rand.New(rand.NewPCG(seed, 0)), seed: seed, asked: map[int]int{}}
 }
 
 // newSeed returns the seed of a sample, and logs it.
@@ -37,9 +42,9 @@ func newSeed(tb testing.TB) (seed uint64) {
 	return seed
 }
 
-// Takes reports whether the next test is selected. The chance is one in oneIn. Nightly
-// runs select forty times as many, and runs with -short a quarter, because the race
-// detector that they are for is slow.
+// Takes reports whether the next test is selected, as one of oneIn in a row. Runs with consecutive seeds
+// take turns: oneIn of them select every test. Nightly runs select forty times as many, and runs with
+// -short a quarter, because the race detector that they are for is slow.
 func (s *Sample) Takes(oneIn int) bool {
 	switch {
 	case Nightly():
@@ -47,7 +52,12 @@ func (s *Sample) Takes(oneIn int) bool {
 	case testing.Short():
 		oneIn *= 4
 	}
-	return s.IntN(oneIn) == 0
+	row, place := s.asked[oneIn]/oneIn, s.asked[oneIn]%oneIn
+	s.asked[oneIn]++
+	// Where the turns of a row begin is random, or a run would select similar tests of each.
+	begin := rand.New(rand.NewPCG(uint64(oneIn), uint64(row))).Uint64()
+	turns := uint64(oneIn)
+	return uint64(place) == (s.seed%turns+begin%turns)%turns
 }
 
 // Rows selects one in oneIn of the rows of a table, at least one, and keeps their order. Runs with

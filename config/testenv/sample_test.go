@@ -2,8 +2,37 @@ package testenv
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 )
+
+// TestTakes checks that a sample selects one test of each row of oneIn, and that consecutive seeds select
+// every test once.
+func TestTakes(t *testing.T) {
+	t.Setenv("PORTICO_TEST_NIGHTLY", "")
+	if testing.Short() {
+		t.Skip("a quarter is selected")
+	}
+	const oneIn, tests = 7, 7 * 11
+	selected := make([]int, tests)
+	for run := range oneIn {
+		t.Setenv("PORTICO_TEST_SEED", strconv.Itoa(500+run))
+		sample, taken := NewSample(t), 0
+		for i := range tests {
+			sample.Takes(3) // counts for itself
+			if sample.Takes(oneIn) {
+				selected[i]++
+				taken++
+			}
+			if i%oneIn == oneIn-1 && taken != i/oneIn+1 {
+				t.Errorf("seed %d selects %d of %d tests", 500+run, taken, i+1)
+			}
+		}
+	}
+	if slices.ContainsFunc(selected, func(n int) bool { return n != 1 }) {
+		t.Errorf("how often each test is selected: %v", selected)
+	}
+}
 
 // TestTurns checks that consecutive seeds select every row, that each selects its share of them, in
 // order and none twice, and that one seed always selects the same.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -156,16 +157,14 @@ func WritableFixtures(t testing.TB) contracttests.Fixtures {
 // case that continues another one is returned together with it.
 func SampleExchanges(t testing.TB, cases []contracttests.Exchange, oneIn int) []contracttests.Exchange {
 	t.Helper()
-	sample := testenv.NewSample(t)
-	var chosen []contracttests.Exchange
-	taken := false
+	var chains [][]contracttests.Exchange
 	for _, c := range cases {
-		if goesOn := c.Reset != nil && !*c.Reset; !goesOn {
-			taken = sample.Takes(oneIn)
+		goesOn := c.Reset != nil && !*c.Reset
+		if last := len(chains) - 1; goesOn && last >= 0 {
+			chains[last] = append(chains[last], c)
+			continue
 		}
-		if taken {
-			chosen = append(chosen, c)
-		}
+		chains = append(chains, []contracttests.Exchange{c})
 	}
-	return chosen
+	return slices.Concat(testenv.Rows(t, chains, oneIn)...)
 }
