@@ -17,9 +17,6 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// waitTimeout bounds how long a test waits for the servers to agree.
-const waitTimeout = 60 * time.Second
-
 // A Redis is one process: a Redis server or a Sentinel.
 type Redis struct {
 	// Address is the host and port on which clients connect.
@@ -130,9 +127,10 @@ func writeFile(t testing.TB, name, text string) string {
 // await waits until done reports true.
 func await(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(waitTimeout); !done(); time.Sleep(10 * time.Millisecond) {
+	limit := Patience(t)
+	for deadline := time.Now().Add(limit); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited %s for %s", waitTimeout, what)
+			t.Fatalf("waited %s for %s", limit, what)
 		}
 	}
 }

@@ -15,9 +15,6 @@ import (
 	"time"
 )
 
-// startTimeout bounds how long a server may take to start, and to end.
-const startTimeout = time.Minute
-
 // A ServerGroup is a folder, and the servers that run in it.
 type ServerGroup struct {
 	// Dir is the folder. The output of a server is in the file NAME.log there.
@@ -214,9 +211,10 @@ func (s *Server) AwaitPort(address string) {
 // Await waits until is returns true.
 func (g *ServerGroup) Await(what string, is func() bool) {
 	g.tb.Helper()
-	for deadline := time.Now().Add(startTimeout); !is(); time.Sleep(50 * time.Millisecond) {
+	limit := Patience(g.tb)
+	for deadline := time.Now().Add(limit); !is(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			g.tb.Fatalf("waited %s in vain for %s", startTimeout, what)
+			g.tb.Fatalf("waited %s in vain for %s", limit, what)
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // An Environment runs commands, and adds variables, as "NAME=value", to the environment of the
@@ -57,7 +59,7 @@ func ExitCode(err error) int {
 // [ExitError], whose message is not part of stderr.
 func (e Environment) Run(t testing.TB, arguments ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	return e.RunWith(t, nil, 4*WaitTimeout, arguments...) // a sweep takes 20 s
+	return e.RunWith(t, nil, testenv.Patience(t), arguments...)
 }
 
 // RunWith is Run with in as standard input, for commands that may take longer.

@@ -114,7 +114,7 @@ func (p *Process) Wait(t testing.TB) int {
 	select {
 	case <-p.Ended:
 		return p.Cmd.ProcessState.ExitCode()
-	case <-time.After(10 * WaitTimeout): // a part of the contract suite takes 2 minutes with the race detector beside other tests
+	case <-time.After(testenv.Patience(t)):
 		t.Fatal("the program does not end")
 		return 0
 	}
@@ -159,7 +159,7 @@ func (o *Output) Text() string {
 // that writes it.
 func (o *Output) Await(t testing.TB, p *Process, want string) string {
 	t.Helper()
-	guard := time.After(WaitTimeout)
+	guard := time.After(testenv.Patience(t))
 	for {
 		o.mu.Lock()
 		text, more := o.bytes.String(), o.more

@@ -3,12 +3,15 @@ package apptest
 import (
 	"testing"
 	"time"
+
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
-// Poll calls done until it returns true, and reports whether it did so in time.
-func Poll(done func() bool) bool {
+// Poll calls done until it returns true, and reports whether it did so within the test's patience.
+func Poll(t testing.TB, done func() bool) bool {
+	t.Helper()
 	pause := 10 * time.Millisecond
-	for deadline := time.Now().Add(2 * WaitTimeout); !done(); time.Sleep(pause) {
+	for deadline := time.Now().Add(testenv.Patience(t)); !done(); time.Sleep(pause) {
 		if time.Now().After(deadline) {
 			return false
 		}
@@ -20,7 +23,7 @@ func Poll(done func() bool) bool {
 // Await fails the test unless done returns true in time. what describes the condition.
 func Await(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	if !Poll(done) {
-		t.Fatalf("waited %s for %s", 2*WaitTimeout, what)
+	if !Poll(t, done) {
+		t.Fatalf("waited in vain for %s", what)
 	}
 }
