@@ -240,6 +240,10 @@ func (w wholeParts) taxes(ctx context.Context, tx *sql.Tx) ([]adapter.Record, er
 				w.conn.skip(Taxes, "tax_calculation", fmt.Sprintf("tax_calculation_id %d", keyOf(r)), ReasonNoRecord)
 				return false
 			}
+			if strings.HasPrefix(r.Get("rate").Text(), "-") {
+				w.conn.skip(Taxes, "tax_calculation_rate", fmt.Sprintf("%.64q", r.Get("name").Text()), ReasonNegative)
+				r.Set("rate", adapter.TextValue("0.0000"))
+			}
 			return true
 		})
 }

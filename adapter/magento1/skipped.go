@@ -34,6 +34,7 @@ const (
 	ReasonEncoding   = "the text is not valid in its character set, and U+FFFD stands for what is not"
 	ReasonFile       = "it names no file, or none of the product's images"
 	ReasonNoTime     = "the legacy store has neither of its times, so both are " + unknownTime
+	ReasonNegative   = "the rate is below 0, so it counts as 0"
 	ReasonRate       = "the rate is not a number above 0, so amounts are not converted"
 	ReasonTaxBasedOn = "it is neither shipping nor billing nor origin, so the setting store.tax_based_on counts"
 	ReasonTimezone   = "its time zone is none that is known here, so the setting store.timezone counts"

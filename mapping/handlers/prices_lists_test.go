@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -95,5 +97,39 @@ func TestFixedTaxes(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestListsAndSinglesAgree compares the prices of random products in lists and in single records: they
+// are the same for products with a tax class whose group prices hold at all websites.
+func TestListsAndSinglesAgree(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	amount := func() string { return strconv.FormatFloat(float64(random.Uint64N(1e6))/1e4, 'f', 4, 64) }
+	of := &Products{types: map[string]contract.ProductType{}}
+	for range 2000 {
+		p := product(map[string]string{"price": amount(), "special_price": amount(), "type_id": "simple"})
+		p.Set("tax_class_id", adapter.IntegerValue(2))
+		p.Set("group_price", prices("group_price", [3]string{"general", amount(), ""}))
+		rates := []float64{0, 7.7, 19, 20}
+		taxes := resource.Taxes{
+			Buyer:         resource.ClassRates{{Class: 2, Percent: rates[random.IntN(4)]}},
+			Included:      resource.ClassRates{{Class: 2, Percent: rates[random.IntN(4)]}},
+			PricesInclude: random.IntN(2) == 0, Rounding: resource.Rounding(random.IntN(2)),
+		}
+		site := resource.PriceSite{WebsiteID: 1, ByWebsite: random.IntN(2) == 0, Rate: 1}
+		var shown [2]string
+		for i, inList := range []bool{false, true} {
+			r := productReply{of: of, replyShape: replyShape{inList: inList}, buyer: &buyer{group: 1, Taxes: &taxes, PriceSite: site, now: "2013-01-01 00:00:00"}}
+			r.Dialect = contract.Magento()
+			for _, field := range []string{"regular_price_with_tax", "regular_price_without_tax", "final_price_with_tax", "final_price_without_tax"} {
+				node, _ := r.computedField(field, p)
+				shown[i] += node.Text + " "
+			}
+		}
+		if shown[0] != shown[1] {
+			t.Fatalf("single %s, list %s: %v with %+v", shown[0], shown[1], p, taxes)
+		}
 	}
 }

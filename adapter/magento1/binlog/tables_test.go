@@ -110,6 +110,7 @@ func keysOfTables() map[string]string {
 // legacy store's tables.
 func TestTables(t *testing.T) {
 	d, raw := openShop(t, magento1test.Rich)
+	magento1test.Break(t, raw, "CREATE TABLE weee_tax (value_id INT PRIMARY KEY, entity_id INT)") // not every shop has it
 	keys := keysOfTables()
 	keys["eav_attribute_option"] = single(t, raw, "SELECT attribute_id FROM eav_attribute WHERE attribute_code = 'gender'")
 	want := meanings()
