@@ -46,6 +46,8 @@ type Report struct {
 	// their file.
 	OneSided     []OneSided         `json:"one_sided,omitempty"`
 	Expectations []expectationCount `json:"expectations,omitempty"`
+	// Prices counts the prices with and without tax that differ.
+	Prices priceCounts `json:"prices,omitzero"`
 
 	calls    map[string]*callCount
 	fields   map[[2]string]*FieldCount
@@ -236,6 +238,7 @@ func (c *Report) add(number int, base Example, call string, differences []compar
 	}
 	c.Different++
 	c.calls[call].Different++
+	c.Prices.add(differences)
 	base.number, base.Request = number, shorten(base.Request)
 	seen := map[string]bool{}
 	for _, d := range differences {
@@ -396,6 +399,9 @@ func (c *Report) writeTable(w io.Writer) error {
 	}
 	for _, l := range c.LeftOut {
 		fmt.Fprintf(table, "left out: %d\t%s, such as %s\n", l.Requests, l.Reason, l.Example)
+	}
+	if hint := c.RoundingHint(); hint != "" {
+		fmt.Fprintf(table, "hint: %s\n", hint)
 	}
 	fmt.Fprintf(table, "%s: %s and %s, %.1f s\n", c.Verdict(), c.Legacy, c.Candidate, c.Took)
 	return table.Flush()
