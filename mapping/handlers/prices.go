@@ -65,7 +65,7 @@ func (b *buyer) FinalPrice(product adapter.Record, pricing contract.Pricing, inL
 // single records one that holds at the website in place of one that holds at all.
 func (b *buyer) groupPrice(product adapter.Record, otherwise resource.Money, pricing contract.Pricing, inList bool) resource.Money {
 	entries := product.Get("group_price").Records()
-	if !inList && len(entries) > 0 {
+	if !inList && b.ByWebsite {
 		for _, p := range pricesAt(&b.PriceSite, entries, pricing) {
 			if b.isFor(p.Record) {
 				otherwise = min(otherwise, p.price)
@@ -76,7 +76,7 @@ func (b *buyer) groupPrice(product adapter.Record, otherwise resource.Money, pri
 	for _, p := range entries {
 		website := p.Get("website_id").Int()
 		switch {
-		case !b.isFor(p) || website != 0 && website != b.WebsiteID:
+		case !b.isFor(p) || website != 0 && (website != b.WebsiteID || !inList):
 		case website == 0 && b.ByWebsite:
 			otherwise = min(otherwise, (resource.ParseMoney(p.Get("price")) * b.Rate).FourPlaces())
 		default:

@@ -32,12 +32,15 @@ func (p *listedPrice) node() codec.Node {
 // base currency, those of all websites that it does not replace. Prices of bundles are percentages, which
 // are not converted.
 func pricesAt(site *resource.PriceSite, list []adapter.Record, pricing contract.Pricing) []listedPrice {
+	if len(list) == 0 {
+		return nil
+	}
 	shown := make([]listedPrice, 0, len(list))
 	type slot struct {
 		group int64
 		qty   string
 	}
-	taken := map[slot]int{}
+	var taken map[slot]int
 	for _, r := range list {
 		entry := listedPrice{Record: r, website: r.Get("website_id").Int(), price: resource.ParseMoney(r.Get("price"))}
 		ofAll := entry.website == 0
@@ -56,6 +59,9 @@ func pricesAt(site *resource.PriceSite, list []adapter.Record, pricing contract.
 		}
 		key := slot{r.Get("cust_group").Int(), r.Get("price_qty").Text()}
 		if i, ok := taken[key]; !ok {
+			if taken == nil {
+				taken = map[slot]int{}
+			}
 			taken[key] = len(shown)
 			shown = append(shown, entry)
 		} else if !ofAll {
