@@ -10,21 +10,22 @@ import (
 // every test once.
 func TestTakes(t *testing.T) {
 	t.Setenv("PORTICO_TEST_NIGHTLY", "")
+	const oneIn = 7
+	turns := oneIn
 	if testing.Short() {
-		t.Skip("a quarter is selected")
+		turns *= 4
 	}
-	const oneIn, tests = 7, 7 * 11
-	selected := make([]int, tests)
-	for run := range oneIn {
+	selected := make([]int, 11*turns)
+	for run := range turns {
 		t.Setenv("PORTICO_TEST_SEED", strconv.Itoa(500+run))
 		sample, taken := NewSample(t), 0
-		for i := range tests {
+		for i := range selected {
 			sample.Takes(3) // counts for itself
 			if sample.Takes(oneIn) {
 				selected[i]++
 				taken++
 			}
-			if i%oneIn == oneIn-1 && taken != i/oneIn+1 {
+			if i%turns == turns-1 && taken != i/turns+1 {
 				t.Errorf("seed %d selects %d of %d tests", 500+run, taken, i+1)
 			}
 		}
