@@ -34,7 +34,7 @@ type Setting struct {
 }
 
 // Rank returns the place of the setting among all, counted from 0, in the order in which a wrong
-// value hurts clients (configurations 2). Settings that hurt little share the last place.
+// value hurts clients. Settings that hurt little share the last place.
 func (s *Setting) Rank() int {
 	ranked := []string{
 		pathTimezone, pathShowSoldOut, pathPriceWithTax, "api2_acl_", "admin_user", "customer/create_account/confirm", pathTaxPostcode, "web/secure/", "web/unsecure/",
