@@ -27,11 +27,11 @@ var digitGroups = regexp.MustCompile(`[0-9]+`)
 // after the decimal point, and the exponent.
 var bareNumber = regexp.MustCompile(`^[+-]?(?:([0-9]+)(?:\.([0-9]*))?|\.[0-9]+)(?:[eE]([+-]?[0-9]+))?$`)
 
-// parseBirthDate reads a date sent as month, day and year (customers 4), whatever the
+// parseBirthDate reads a date sent as three numbers in an order (customers 4), whatever the
 // type of the value and whatever separates or follows the numbers. Days beyond the end of
 // a month run over into the next month, and day or month 0 means the one before the
 // first. If fault is 0, the date is valid and in the form of adapter.KindTime.
-func parseBirthDate(n *codec.Node) (day string, fault contract.FaultKey) {
+func parseBirthDate(n *codec.Node, order contract.DateOrder) (stored string, fault contract.FaultKey) {
 	text := n.String()
 	if fault := bareNumberFault(n, text); fault != 0 {
 		return "", fault
@@ -40,15 +40,25 @@ func parseBirthDate(n *codec.Node) (day string, fault contract.FaultKey) {
 	if len(groups) < dateParts {
 		return "", contract.ValueCrash
 	}
-	var number [dateParts]int
-	for i, limit := range []int{maxMonth, maxDay, maxYear} {
+	var month, day, year int
+	parts := []struct {
+		number *int
+		limit  int
+	}{{&month, maxMonth}, {&day, maxDay}, {&year, maxYear}}
+	switch order {
+	case contract.DayFirst:
+		parts[0], parts[1] = parts[1], parts[0]
+	case contract.YearFirst:
+		parts[0], parts[1], parts[2] = parts[2], parts[0], parts[1]
+	}
+	for i, part := range parts {
 		var err error
-		if number[i], err = strconv.Atoi(groups[i]); err != nil || number[i] > limit {
+		if *part.number, err = strconv.Atoi(groups[i]); err != nil || *part.number > part.limit {
 			return "", contract.ValueCrash
 		}
 	}
-	date := time.Date(number[2], time.Month(number[0]), number[1], 0, 0, 0, 0, time.UTC)
-	if number[2] == 0 || date.Year() < 1 || date.Year() > maxYear { // not storable
+	date := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
+	if year == 0 || date.Year() < 1 || date.Year() > maxYear { // not storable
 		return "", contract.DateForm
 	}
 	return date.Format(time.DateTime), 0

@@ -44,7 +44,7 @@ func (b *Body) value(rule *Rule, n *codec.Node) adapter.Value {
 	}
 	switch rule.Check {
 	case contract.BirthDate:
-		day, _ := parseBirthDate(n)
+		day, _ := parseBirthDate(n, b.dates.Order)
 		return adapter.TextValue(day)
 	case contract.Option:
 		codes := rule.Options

@@ -2,6 +2,7 @@ package input
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -76,10 +77,31 @@ func TestParseBirthDate(t *testing.T) {
 			if want != "" {
 				want += " 00:00:00"
 			}
-			if day, fault := parseBirthDate(node(t, tt.sent)); day != want || fault != tt.fault {
+			if day, fault := parseBirthDate(node(t, tt.sent), contract.MonthFirst); day != want || fault != tt.fault {
 				t.Errorf("%s is %q, fault %d, want %q, %d", tt.sent, day, fault, want, tt.fault)
 			}
 		})
+	}
+}
+
+// TestBirthDateOrders holds what the original made of the same texts in shops of each order
+// (configurations 1.3).
+func TestBirthDateOrders(t *testing.T) {
+	orders := []contract.DateOrder{contract.MonthFirst, contract.DayFirst, contract.YearFirst}
+	for sent, want := range map[string][3]string{
+		"1980-02-03": {"", "", "1980-02-03"},
+		"02/03/1980": {"1980-02-03", "1980-03-02", ""},
+		"13/02/1980": {"", "1980-02-13", ""},
+		"1980/13/02": {"", "", ""},
+		"3.2.80":     {"0080-03-02", "0080-02-03", ""},
+	} {
+		for i, order := range orders {
+			n := codec.TextNode(sent)
+			day, fault := parseBirthDate(&n, order)
+			if day, _, _ = strings.Cut(day, " "); day != want[i] || (fault == contract.ValueCrash) != (day == "") {
+				t.Errorf("%s in order %d is %q, fault %d, want %q", sent, order, day, fault, want[i])
+			}
+		}
 	}
 }
 
@@ -89,9 +111,11 @@ func FuzzParseBirthDate(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		n := codec.TextNode(text)
-		day, fault := parseBirthDate(&n)
-		if (day == "") != (fault != 0) || day != "" && len(day) != len("2006-01-02 15:04:05") {
-			t.Errorf("%q is %q, fault %d", text, day, fault)
+		for _, order := range []contract.DateOrder{contract.MonthFirst, contract.DayFirst, contract.YearFirst} {
+			day, fault := parseBirthDate(&n, order)
+			if (day == "") != (fault != 0) || day != "" && len(day) != len("2006-01-02 15:04:05") {
+				t.Errorf("%q in order %d is %q, fault %d", text, order, day, fault)
+			}
 		}
 	})
 }
