@@ -171,7 +171,12 @@ func (f *Field) Readable(d *Dialect, role Role, v View) bool {
 // Writable reports whether dialect d accepts a value for the field from role. A field list can only
 // take fields away (configurations 8).
 func (f *Field) Writable(d *Dialect, role Role) bool {
-	return f.Offered(d, role) && (!f.writeList.limited.Has(role) || f.writeList.named.Has(role))
+	return f.Offered(d, role) && !f.Dropped(role)
+}
+
+// Dropped reports whether the field list of role takes the field out of bodies.
+func (f *Field) Dropped(role Role) bool {
+	return f.writeList.limited.Has(role) && !f.writeList.named.Has(role)
 }
 
 // Offered reports whether dialect d accepts a value for the field from role where no field list

@@ -100,8 +100,10 @@ func (items *StockItems) UpdateStockItems(ctx context.Context, c *resource.Call)
 	entries := make([]batchEntry, len(c.Body.Members))
 	var updates []adapter.UpdateParams
 	for i := range entries {
-		if entries[i] = items.resolveBatchEntry(&c.Body.Members[i].Value); entries[i].fault == nil {
-			updates = append(updates, items.batchUpdate(&c.Body.Members[i].Value, entries[i].id))
+		entry := &c.Body.Members[i].Value
+		items.dropUnlisted(c, entry)
+		if entries[i] = items.resolveBatchEntry(entry); entries[i].fault == nil {
+			updates = append(updates, items.batchUpdate(entry, entries[i].id))
 		}
 	}
 	failures, err := items.saveBatch(ctx, c, updates)
@@ -122,6 +124,15 @@ func (items *StockItems) UpdateStockItems(ctx context.Context, c *resource.Call)
 		return nil, *batch.Crash
 	}
 	return &resource.Reply{Status: http.StatusMultiStatus, Body: batch.Body()}, nil
+}
+
+// dropUnlisted drops the fields of an entry that the field list of the caller does not name, except
+// the item_id, which says what the entry is about.
+func (items *StockItems) dropUnlisted(c *resource.Call, entry *codec.Node) {
+	entry.Members = slices.DeleteFunc(entry.Members, func(m codec.Member) bool {
+		at, known := items.Fields.Index(m.Key)
+		return known && m.Key != "item_id" && items.Fields.Fields[at].Dropped(c.Principal.Role)
+	})
 }
 
 // A batchEntry is an entry of a batch update.
