@@ -31,6 +31,8 @@ type Dataset struct {
 	Tokens   []Token
 	// Grants are more client programs, each with its tokens, which hold their verifiers.
 	Grants []Grant
+	// Roles are the REST roles; without any, everybody may make all calls of their kind.
+	Roles AccessRoles
 	// ConsentConsumer is a client program without tokens, to which users can grant access;
 	// its Key is "" if there is none.
 	ConsentConsumer Consumer

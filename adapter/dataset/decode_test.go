@@ -197,7 +197,7 @@ line 16: products[0].tier_price[0].website_id: missing
 line 16: products[0].tier_price[0].cust_group: missing
 line 16: products[0].tier_price[0].price_qty: missing
 line 18: products[0].stock_data.qty: must be a text with four decimal places, such as "12.5000"
-line 20: a/b~.[1]: unknown list: use one of ` + listNames() + `, consumers, credentials, verbatim
+line 20: a/b~.[1]: unknown list: use one of ` + listNames() + `, roles, consumers, credentials, verbatim
 line 24: credentials.admin.admin_id: admins 12 does not exist
 line 25: credentials.user.role: unknown`
 	if err == nil || err.Error() != want {

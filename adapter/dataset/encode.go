@@ -43,7 +43,7 @@ func NewEncoder(out io.Writer, schemas *adapter.Schemas, content func(file strin
 func (e *Encoder) Lists() []adapter.Resource {
 	var all []adapter.Resource
 	for _, l := range e.lists {
-		if r := l.of.schema.Resource; r != consumers {
+		if r := l.of.schema.Resource; r != consumers && r != roles {
 			all = append(all, r)
 		}
 	}

@@ -55,6 +55,7 @@ func newFormat(schemas *adapter.Schemas) []member {
 			lists = append(lists, member{name: string(r), doc: s.Doc, form: list, of: shapeOf(schemas, r)})
 		}
 	}
+	lists = append(lists, member{name: string(roles), doc: "REST roles: the calls that all Guests, all Customers or some administrators may make. Without any, all calls", form: list, of: roleShape()})
 	return append(lists, member{name: string(consumers), doc: "client programs with their access tokens", form: list, of: consumerShape()})
 }
 
@@ -192,6 +193,7 @@ func references(r adapter.Resource) map[string]adapter.Resource {
 		adapter.CustomerAddresses: {"customer_id": adapter.Customers},
 		adapter.ProductCategories: {"category_id": adapter.Categories},
 		adapter.Orders:            {"customer_id": adapter.Customers},
+		roleAdmins:                {"admin_id": adapter.Admins},
 		tokens:                    {"admin_id": adapter.Admins, "customer_id": adapter.Customers},
 	}[r]
 }

@@ -16,6 +16,10 @@ func (d *decoder) addRoot(n node) {
 		d.addConsumer(n)
 		return
 	}
+	if n.record.Schema.Resource == roles {
+		d.addRole(n)
+		return
+	}
 	if !d.data.Verbatim {
 		d.complete(n.record)
 	}

@@ -76,6 +76,14 @@ func TestRoleCommands(t *testing.T) {
 			t.Errorf("%s: %v, want %q", strings.Join(slices.Clone(c.arguments), " "), err, c.want)
 		}
 	}
+	// A store that is filled with what this one exports has its roles.
+	_, other := apptest.NewStore(t, apptest.SecretKey)
+	other.MustRun(t, "seed", "--dataset", apptest.NewFile(t, "exported.json", commands.MustRun(t, "export")))
+	for _, list := range []string{"roles", "admins"} {
+		if got, want := other.MustRun(t, "credentials", "list", list), commands.MustRun(t, "credentials", "list", list); got != want || !strings.Contains(got, "warehouse") {
+			t.Errorf("exported %s:\n%s\nwant\n%s", list, got, want)
+		}
+	}
 	commands.MustRun(t, "credentials", "assign-role", "--username", "admin", "--everything")
 	commands.MustRun(t, "credentials", "remove-role", "--name", "warehouse")
 }

@@ -127,6 +127,21 @@ func (a Admins) AssignRole(ctx context.Context, username, name string) (id adapt
 	return id, err
 }
 
+// loadRoles stores the roles of a data set.
+func loadRoles(ctx context.Context, tx *engine.Tx, roles *adapter.AccessRoles) error {
+	for _, role := range roles.Roles {
+		if err := (roleTx{tx}).replace(ctx, role.ID, role); err != nil {
+			return err
+		}
+	}
+	for _, assigned := range roles.Assigned {
+		if err := (roleTx{tx}).assign(ctx, assigned); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // A roleTx reads and writes roles in a transaction.
 type roleTx struct{ *engine.Tx }
 

@@ -302,6 +302,9 @@ func (c *Store) RemoveConsumer(ctx context.Context, key string) (tokens int64, e
 
 // Load stores the consumers and tokens of a data set.
 func (c *Store) Load(ctx context.Context, tx *engine.Tx, data *adapter.Dataset) error {
+	if err := loadRoles(ctx, tx, &data.Roles); err != nil {
+		return err
+	}
 	grants := []adapter.Grant{{Consumer: data.Consumer}, {Consumer: data.ConsentConsumer}}
 	for _, t := range data.Tokens {
 		t.Verifier = data.Verifier

@@ -111,6 +111,13 @@ func exportRecords(ctx context.Context, encoder *dataset.Encoder, db *sqlstore.D
 			return err
 		}
 	}
+	roles, err := db.Credentials().AccessRoles(ctx)
+	if err == nil {
+		err = encoder.WriteRoles(roles)
+	}
+	if err != nil {
+		return err
+	}
 	if o.credentials {
 		grants, err := db.Credentials().Export(ctx)
 		if err == nil {
