@@ -131,6 +131,9 @@ func (s *Gate) legacySignerFor(ctx context.Context, c *pipeline.Run) (*auth.Sign
 	if err := s.pipeline.Identify(ctx, c); err != nil {
 		return nil, err
 	}
+	if err := s.checkRole(c); err != nil {
+		return nil, err
+	}
 	switch role := c.Principal.Role; {
 	case role == contract.Guest:
 		return nil, nil
@@ -138,8 +141,6 @@ func (s *Gate) legacySignerFor(ctx context.Context, c *pipeline.Run) (*auth.Sign
 		return nil, s.dialect.Fault(contract.AccessDenied) // an API key has no secret to sign with
 	case s.settings.LegacyAuth == CallerSignature:
 		return s.auth.Signer(ctx, s.pipeline.Credentials(ctx, c))
-	case role == contract.Admin && !mayForward(c):
-		return nil, s.dialect.Fault(contract.AccessDenied)
 	case role == contract.Admin:
 		return s.settings.LegacySigner, nil
 	default: // A Customer would get an Admin's access.
@@ -147,9 +148,21 @@ func (s *Gate) legacySignerFor(ctx context.Context, c *pipeline.Run) (*auth.Sign
 	}
 }
 
-// mayForward reports whether the role of an administrator allows a call that is signed as another
-// administrator, whose rights may be wider (configurations 8).
-func mayForward(c *pipeline.Run) bool {
-	p := &c.Principal
-	return !p.NoRole && (p.Grants == nil || c.Route != nil && p.Grants.Allow(c.Route.Resource, c.Method))
+// checkRole refuses a call that the role of its caller does not allow, before it is signed again
+// (configurations 8.1). A path that only the legacy store knows is for that to judge, unless the call
+// is signed as another administrator, whose rights may be wider.
+func (s *Gate) checkRole(c *pipeline.Run) error {
+	p, unknown := &c.Principal, c.Route == nil || !c.Known
+	limited := p.NoRole || p.Grants != nil
+	switch {
+	case unknown && limited && p.Role == contract.Admin && s.settings.LegacyAuth == AdminSignature:
+		return s.dialect.Fault(contract.AccessDenied)
+	case unknown:
+		return nil
+	case p.NoRole:
+		return s.dialect.Fault(contract.AdminWithoutRole)
+	case !p.Grants.Allow(c.Route.Resource, c.Method):
+		return s.dialect.Fault(contract.AccessDenied)
+	}
+	return nil
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/dataset/demotest"
 	"github.com/portico-commerce/portico/config/testenv"
+	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/resource"
 )
@@ -235,5 +237,48 @@ func TestRolesAndCachedReplies(t *testing.T) {
 	s.setRoles(roles, rolesWith(adapter.AccessRule{Resource: adapter.Products, Privilege: "retrieve"}))
 	if got := read(); got != 200 {
 		t.Errorf("%d with the privilege", got)
+	}
+}
+
+// TestRolesOfForwardedCalls authorizes calls that are signed again for the legacy store.
+func TestRolesOfForwardedCalls(t *testing.T) {
+	t.Parallel()
+	retrieve := adapter.AccessRule{Resource: adapter.Products, Privilege: "retrieve"}
+	none := &adapter.AccessRoles{Assigned: []adapter.RoleAssignment{{AdminID: adminID}}}
+	for _, c := range []struct {
+		name   string
+		auth   mapping.LegacyAuth
+		roles  *adapter.AccessRoles
+		role   contract.Role
+		path   string
+		status int // 0: forwarded
+	}{
+		{"as the administrator of the settings", mapping.AdminSignature, rolesWith(retrieve), contract.Admin, "/products/1", 0},
+		{"the same, not allowed", mapping.AdminSignature, rolesWith(retrieve), contract.Admin, "/customers", 403},
+		{"the same, at a path of the legacy store's own", mapping.AdminSignature, rolesWith(retrieve), contract.Admin, "/giftcards", 403},
+		{"the same, with every right", mapping.AdminSignature, &adapter.AccessRoles{}, contract.Admin, "/giftcards", 0},
+		{"the same, without a role", mapping.AdminSignature, none, contract.Admin, "/products/1", 500},
+		{"as the caller, not allowed", mapping.CallerSignature, rolesWith(retrieve), contract.Admin, "/customers", 403},
+		{"as the caller, at a path of the legacy store's own", mapping.CallerSignature, rolesWith(retrieve), contract.Admin, "/giftcards", 0},
+		{"a Guest", mapping.CallerSignature, rolesWith(), contract.Guest, "/products/1", 403},
+		{"unchanged", mapping.UnchangedSignature, rolesWith(), contract.Admin, "/customers", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			with := settings()
+			with.LegacyAuth, with.LegacySigner = c.auth, auth.NewSigner("key", "secret", "token", "secret")
+			store, roles := openDemo(t), &testRoles{}
+			roles.Store(c.roles)
+			store.roles = roles
+			s := serveDemo(t, contract.Magento(), with, store, nil)
+			r := httptest.NewRequest("GET", "/api/rest"+c.path, nil)
+			r.Header.Set("Accept", "application/json")
+			if signed := s.authorizations[c.role]; signed != "" {
+				r.Header.Set("Authorization", signed)
+			}
+			_, refusal, ok := s.service.AuthorizeLegacy(t.Context(), &resource.Request{HTTP: r, Scheme: "http"}, nil)
+			if ok != (c.status == 0) || !ok && refusal.Status != c.status {
+				t.Errorf("forwarded: %t, %d %s; want %d", ok, refusal.Status, refusal.Body, c.status)
+			}
+		})
 	}
 }
