@@ -43,9 +43,12 @@ const listingRowsOfSQL = `SELECT store.store_id, product.entity_id, ` + stockSta
 			WHERE product_value.product_id = product.entity_id
 			AND product_value.store_id = store.store_id AND LOWER(product_value.attribute) = 'status'), 1) = 1`
 
-// restockListingSQL sets the stock of rows of product_listing, with a condition after it. LOWER is
-// as in listingRowsOfSQL.
-const restockListingSQL = `UPDATE product_listing SET stock_state = (SELECT ` + stockStateSQL + ` FROM product
+// restockListingSQL sets the stock of rows of product_listing that have another one, with a condition
+// after it.
+const restockListingSQL = `UPDATE product_listing SET stock_state = ` + stockOfRowSQL + ` WHERE stock_state <> ` + stockOfRowSQL + ` AND `
+
+// stockOfRowSQL is stockStateSQL for a row of product_listing. LOWER is as in listingRowsOfSQL.
+const stockOfRowSQL = `(SELECT ` + stockStateSQL + ` FROM product
 	LEFT JOIN product_value AS own ON own.product_id = product.entity_id
 		AND own.store_id = product_listing.store_id AND LOWER(own.attribute) = 'stock_status'
 	LEFT JOIN stock_item ON stock_item.product_id = product.entity_id

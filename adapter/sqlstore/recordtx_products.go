@@ -162,7 +162,7 @@ func (t *Tx) Restocked(ctx context.Context, products ...adapter.Key) error {
 	}
 	for chunk := range slices.Chunk(products, engine.IDsPerStatement) {
 		arguments := engine.KeyArguments(chunk)
-		if err := t.Exec(ctx, restockListingSQL+" WHERE "+engine.InList("product_id", arguments), arguments...); err != nil {
+		if err := t.Exec(ctx, restockListingSQL+engine.InList("product_id", arguments), arguments...); err != nil {
 			return err
 		}
 	}
