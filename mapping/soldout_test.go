@@ -55,41 +55,45 @@ func (s *shop) listedIDs(t testing.TB, role contract.Role, target string) (ids [
 func TestSoldOutProducts(t *testing.T) {
 	t.Parallel()
 	for _, d := range contract.Dialects() {
-		t.Run(d.Name, func(t *testing.T) {
-			s, open := openShopWith(t, d, hidingSoldOut(), nil), openShopWith(t, d, settings(), nil)
-			targets := []string{"/products", "/products/store/1", "/products/store/2", "/products/store/3", "/products/category/3", "/products/store/2/category/3"}
-			const query = "?attrs=entity_id,sku&limit=100"
-			all := map[string][]int{}
-			for _, target := range targets {
-				all[target] = open.listedIDs(t, contract.Guest, target+query)
-			}
-			admins := s.listedIDs(t, contract.Admin, "/products"+query)
-			random := testenv.NewSample(t)
-			items := s.stockFlags(t)
-			for range 40 {
-				id := 1 + random.IntN(len(items))
-				body := fmt.Sprintf(`{"qty":%d,"is_in_stock":%d,"use_config_manage_stock":%d,"manage_stock":%d}`, random.IntN(2), random.IntN(2), random.IntN(2), random.IntN(2))
-				checkSaved(t, s.put("/stockitems/"+strconv.Itoa(id), "application/json", body))
-				items = s.stockFlags(t)
-				for _, target := range targets {
-					want := slices.DeleteFunc(slices.Clone(all[target]), func(id int) bool { return !items[id] })
-					for _, role := range []contract.Role{contract.Guest, contract.Customer} {
-						if got := s.listedIDs(t, role, target+query); !slices.Equal(got, want) {
-							t.Fatalf("after %s of item %d: %s lists %v to %s, want %v", body, id, target, got, role, want)
-						}
-					}
-					s.checkPages(t, target, want)
-				}
-				if got := s.listedIDs(t, contract.Admin, "/products"+query); !slices.Equal(got, admins) {
-					t.Fatalf("an Admin lists %v, want %v", got, admins)
-				}
-				for _, id := range all["/products/store/1"] {
-					if r := s.serve(contract.Guest, "GET", fmt.Sprintf("/products/%d/store/1", id), "", "Accept", "application/json"); r.Status != 200 {
-						t.Fatalf("product %d alone: %d %s", id, r.Status, r.Body)
-					}
+		t.Run(d.Name+", in memory", func(t *testing.T) { soldOutProducts(t, d, openDemo(t)) })
+		t.Run(d.Name+", SQLite", func(t *testing.T) { soldOutProducts(t, d, openSQLiteDemo(t)) })
+	}
+}
+
+// soldOutProducts is TestSoldOutProducts for the demo store in one place.
+func soldOutProducts(t *testing.T, d *contract.Dialect, store *store) {
+	s, open := serveDemo(t, d, hidingSoldOut(), store, nil), openShopWith(t, d, settings(), nil)
+	targets := []string{"/products", "/products/store/1", "/products/store/2", "/products/store/3", "/products/category/3", "/products/store/2/category/3"}
+	const query = "?attrs=entity_id,sku&limit=100"
+	all := map[string][]int{}
+	for _, target := range targets {
+		all[target] = open.listedIDs(t, contract.Guest, target+query)
+	}
+	admins := s.listedIDs(t, contract.Admin, "/products"+query)
+	random := testenv.NewSample(t)
+	items := s.stockFlags(t)
+	for range 100 {
+		id := 1 + random.IntN(len(items))
+		body := fmt.Sprintf(`{"qty":%d,"is_in_stock":%d,"use_config_manage_stock":%d,"manage_stock":%d}`, random.IntN(2), random.IntN(2), random.IntN(2), random.IntN(2))
+		checkSaved(t, s.put("/stockitems/"+strconv.Itoa(id), "application/json", body))
+		items = s.stockFlags(t)
+		for _, target := range targets {
+			want := slices.DeleteFunc(slices.Clone(all[target]), func(id int) bool { return !items[id] })
+			for _, role := range []contract.Role{contract.Guest, contract.Customer} {
+				if got := s.listedIDs(t, role, target+query); !slices.Equal(got, want) {
+					t.Fatalf("after %s of item %d: %s lists %v to %s, want %v", body, id, target, got, role, want)
 				}
 			}
-		})
+			s.checkPages(t, target, want)
+		}
+		if got := s.listedIDs(t, contract.Admin, "/products"+query); !slices.Equal(got, admins) {
+			t.Fatalf("an Admin lists %v, want %v", got, admins)
+		}
+		for _, id := range all["/products/store/1"] {
+			if r := s.serve(contract.Guest, "GET", fmt.Sprintf("/products/%d/store/1", id), "", "Accept", "application/json"); r.Status != 200 {
+				t.Fatalf("product %d alone: %d %s", id, r.Status, r.Body)
+			}
+		}
 	}
 }
 
