@@ -128,10 +128,11 @@ func (s *productSuite) testPriceLists(t *testing.T) {
 }
 
 // incrementQty returns a change that adds 1 to the quantity of a stock item, which may
-// be a record of its own or part of a product.
+// be a record of its own or part of a product, and turns is_in_stock.
 func incrementQty(item adapter.Record) adapter.Record {
 	change := adapter.NewRecord(item.Schema)
 	change.Set("qty", adapter.TextValue(addToDecimal(item.Get("qty").Text(), 1)))
+	change.Set("is_in_stock", adapter.IntegerValue(1-item.Get("is_in_stock").Int()))
 	return change
 }
 
