@@ -2,6 +2,7 @@ package mapping_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -76,6 +77,44 @@ func TestForms(t *testing.T) {
 				checkWritten(t, c.name, s.write(contract.Admin, c.method, c.target, c.body(t)), want)
 			})
 		}
+	}
+}
+
+// TestRequiredOfCustomers lets a Customer write the fields that are required, also those that only Admins
+// see otherwise (configurations 6.3).
+func TestRequiredOfCustomers(t *testing.T) {
+	required := contract.Forms{RequiredOfCustomers: []string{"firstname", "lastname", "taxvat"}, RequiredOfAddresses: []string{"suffix", "country_id"}}
+	for _, c := range []struct {
+		name    string
+		dialect *contract.Dialect
+		forms   contract.Forms
+		without []string // the faults of an address without a suffix
+		shown   bool     // whether the Customer sees the fields
+	}{
+		{"magento", contract.Magento(), required, quoted(`"`, "Suffix"), true},
+		{"magento by default", contract.Magento(), contract.Forms{}, nil, false},
+		{"documented", contract.Documented(), required, quoted("", "Suffix"), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := openForms(t, c.dialect, c.forms, handlers.CustomerSettings{})
+			checkWritten(t, "without", s.write(contract.Customer, "POST", "/customers/1/addresses", body(t, newAddress())), c.without)
+			checkWritten(t, "with", s.write(contract.Customer, "POST", "/customers/1/addresses", body(t, newAddress(), "suffix", "Jr.")), nil)
+			if got := string(s.serve(contract.Customer, "GET", "/customers/1/addresses", "", "Accept", "application/json").Body); c.dialect == contract.Magento() && strings.Contains(got, `"suffix":"Jr."`) != c.shown {
+				t.Errorf("the addresses are %s", got)
+			}
+			if got := string(s.serve(contract.Customer, "GET", "/customers/1", "", "Accept", "application/json").Body); strings.Contains(got, `"taxvat":"GB123"`) != c.shown {
+				t.Errorf("the customer is %s", got)
+			}
+			narrowed := contract.FieldOptions{Forms: c.forms, Narrowed: []contract.NarrowedFields{{Resource: "customers", Role: contract.Customer, Read: []string{"email"}, Write: []string{"email"}}}}
+			fields, err := contract.NewFields(narrowed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at, _ := fields.Customers.Index("taxvat")
+			if f := &fields.Customers.Fields[at]; f.Readable(c.dialect, contract.Customer, contract.SingleJSON) || f.Writable(c.dialect, contract.Customer) {
+				t.Error("the setting gives a role a field that the table fields takes from it")
+			}
+		})
 	}
 }
 

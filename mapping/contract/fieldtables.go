@@ -75,6 +75,7 @@ func NewFields(o FieldOptions) (*Fields, error) {
 	f.Orders.mark(func(field *Field) { field.Part = f.OrderAddresses }, "addresses")
 	f.Orders.mark(func(field *Field) { field.Part = f.OrderItems }, "order_items")
 	f.Orders.mark(func(field *Field) { field.Part = f.OrderComments }, "order_comments")
+	o.Forms.show(f) // before it is narrowed
 	var faults []error
 	for _, n := range o.Narrowed {
 		faults = append(faults, f.narrow(n))

@@ -60,6 +60,26 @@ func demandable(t *RuleTable) (names []string) {
 	return names
 }
 
+// show lets Customers read and write the required fields, in the dialect of the original: it shows
+// them what its forms require, which by default are fields for Admins alone.
+func (s *Forms) show(f *Fields) {
+	for _, form := range []struct {
+		table *FieldTable
+		names []string
+	}{{f.Customers, s.RequiredOfCustomers}, {f.CustomerAddresses, s.RequiredOfAddresses}} {
+		own := demandable(&form.table.Rules)
+		for _, name := range form.names {
+			if !slices.Contains(own, name) {
+				continue
+			}
+			field := &form.table.Fields[form.table.index[name]]
+			field.withheld[magento] &^= onlyCustomer
+			field.alsoRead[magento] |= onlyCustomer
+			field.alsoWrite[magento] |= onlyCustomer
+		}
+	}
+}
+
 // apply applies the settings to the tables of customers and addresses. The error names a field
 // that cannot be required.
 func (s *Forms) apply(f *Fields) error {
