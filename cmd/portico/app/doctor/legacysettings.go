@@ -16,7 +16,7 @@ import (
 )
 
 // checkLegacySettings compares the configuration of the legacy store with Portico's settings
-//. It asks only what "portico import config" would write today.
+// . It asks only what "portico import config" would write today.
 func (e *examination) checkLegacySettings(ctx context.Context) []Finding {
 	f := e.cfg.Follow
 	if f.DSN == "" {
