@@ -221,7 +221,14 @@ func (w wholeParts) taxes(ctx context.Context, tx *sql.Tx) ([]adapter.Record, er
 		"tax_rate_id = c.tax_calculation_id", "there = r.tax_calculation_rate_id IS NOT NULL AND l.tax_calculation_rule_id IS NOT NULL",
 		"country_id = r.tax_country_id", "region = IF(r.tax_region_id = 0, '*', COALESCE(NULLIF(g.code, ''), r.tax_region_id))",
 		"region_id = r.tax_region_id", "postcode = r.tax_postcode", "customer_tax_class_id = c.customer_tax_class_id", "tax_class_id = c.product_tax_class_id",
-		"rule_id = c.tax_calculation_rule_id", "priority = l.priority", "calculate_subtotal = l.calculate_subtotal", "rate = r.rate", "name = r.code",
+		"rule_id = c.tax_calculation_rule_id", "priority = l.priority", "rate = r.rate", "name = r.code",
+	}
+	rules, err := w.conn.ColumnsOf(ctx, tx, "tax_calculation_rule")
+	if err != nil {
+		return nil, err
+	}
+	if rules["calculate_subtotal"] {
+		columns = append(columns, "calculate_subtotal = l.calculate_subtotal")
 	}
 	there, err := w.conn.ColumnsOf(ctx, tx, "tax_calculation_rate")
 	if err != nil {
