@@ -258,10 +258,10 @@ func (s *session) endRound(ctx context.Context, r *round) error {
 	}
 	now := time.Now()
 	s.behind = false
-	s.f.o.Metrics.compared(now, now.Sub(r.began))
 	if err := s.compareSettings(ctx); err != nil {
 		return err
 	}
+	s.f.o.Metrics.compared(now, now.Sub(r.began))
 	total := 0
 	for _, n := range r.found {
 		total += n
