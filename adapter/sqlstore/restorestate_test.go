@@ -114,6 +114,9 @@ func earlierArchive(t *testing.T, archive []byte) []byte {
 		if entry.Name != "portico-backup.json" {
 			_, name, _ := strings.Cut(entry.Name, "tables/")
 			name, _, _ = strings.Cut(name, "/")
+			if slices.Contains(tablesSince20(), name) {
+				continue
+			}
 			if places := later[name]; len(places) > 0 {
 				content = withoutColumns(t, content, places)
 				digests[name] = digestOf(content)
@@ -128,6 +131,7 @@ func earlierArchive(t *testing.T, archive []byte) []byte {
 		if err := json.Unmarshal(content, &header); err != nil {
 			t.Fatal(err)
 		}
+		header.Tables = slices.DeleteFunc(header.Tables, func(table *backups.Table) bool { return slices.Contains(tablesSince20(), table.Name) })
 		for _, table := range header.Tables {
 			later[table.Name] = laterColumns(table)
 			table.Columns = slices.DeleteFunc(table.Columns, func(c backups.Column) bool { return slices.Contains(columnsSince20()[table.Name], c.Name) })
@@ -149,10 +153,22 @@ func earlierArchive(t *testing.T, archive []byte) []byte {
 // columnsSince20 names the columns, by table, that migrations after 20 have added.
 func columnsSince20() map[string][]string {
 	return map[string][]string{
-		"product":         {"components", "component_of"},
+		"product":         {"parts_tax_class_id", "components", "component_of"},
 		"product_listing": {"stock_state"},
+		"tax_rate":        {"calculate_subtotal"},
+		"website": {
+			"tax_based_on", "prices_include_tax", "tax_cross_border", "origin_country", "origin_region_id", "origin_postcode", "tax_default_group",
+			"base_currency", "currency_rate",
+		},
+		"store": {
+			"tax_country", "tax_region_id", "tax_postcode", "tax_based_on", "prices_include_tax", "tax_cross_border", "origin_country",
+			"origin_region_id", "origin_postcode", "tax_default_group",
+		},
 	}
 }
+
+// tablesSince20 names the tables that migrations after 20 have added.
+func tablesSince20() []string { return []string{"access_role", "access_rule", "admin_role"} }
 
 // laterColumns returns the places of these columns in the rows of a table.
 func laterColumns(table *backups.Table) (places []int) {
@@ -205,6 +221,9 @@ func withDigests(t *testing.T, content []byte, digests map[string]string) []byte
 	var manifest backups.Manifest
 	if err := json.Unmarshal(content, &manifest); err != nil {
 		t.Fatal(err)
+	}
+	for _, table := range tablesSince20() {
+		delete(manifest.Tables, table)
 	}
 	for table, digest := range digests {
 		sum := manifest.Tables[table]

@@ -91,7 +91,7 @@ func labelValues() map[string][]string {
 			"version_rejected", "parameter_absent", "parameter_rejected", "timestamp_refused", "nonce_used", "signature_method_rejected",
 			"signature_invalid", "consumer_key_rejected", "token_rejected", "token_revoked", "token_used", "verifier_invalid", "internal_error",
 		},
-		"resource": append(resources, "upstream", "media", "consumers", "tokens", "nonces", "grants", "keys"),
+		"resource": append(resources, "upstream", "media", "consumers", "tokens", "nonces", "grants", "keys", "roles"),
 		"operation": {"list", "count", "get", "create", "update", "update_batch", "delete", "ping", "open", "use", "used", "begin", "authorise", "reject", "exchange",
 			"lookup", "prepare", "store", "change", "done", "mend", "purge", "subscribe", "probe", "nonce", "limit", "await", "release"},
 		"kind":     {"ok", "not_found", "conflict", "invalid", "unsupported", "unavailable", "internal", "canceled", "refused_open", "refused_full"},

@@ -107,6 +107,7 @@ func otherValue(t *testing.T, s config.Setting) []string {
 		"server.tls_cert":       {"cert.pem", "server.tls_key: key.pem"},
 		"server.tls_key":        {"key.pem", "server.tls_cert: cert.pem"},
 		"store.currency":        {"EUR"},
+		"store.locale":          {"de_DE"},
 		"store.tax_country":     {"DE"},
 		"store.tax_region":      {"NY"},
 		"store.tax_postcode":    {"90034"},
@@ -116,13 +117,18 @@ func otherValue(t *testing.T, s config.Setting) []string {
 		"store.attribute_sets":  {`"4,9"`},
 		"store.tax_classes":     {`"0,2"`},
 		"store.themes":          {"base/default"},
-		"sql.dsn":               {"sqlite:other.db"},
-		"sql.write_connections": {"3"},
-		"sql.read_connections":  {"3"},
-		"media.endpoint":        {"https://s3.example.com"},
-		"media.prefix":          {"images/"},
-		"rest.mapping":          {"./mapping.yaml"},
-		"tracing.headers":       {"Authorization=other", "tracing.endpoint: http://127.0.0.1:1"},
+
+		"customers.required_fields":            {`"firstname,lastname,dob"`},
+		"customers.required_address_fields":    {`"firstname,lastname,city"`},
+		"customers.countries":                  {`"US,CA"`},
+		"customers.countries_without_postcode": {"HK"},
+		"sql.dsn":                              {"sqlite:other.db"},
+		"sql.write_connections":                {"3"},
+		"sql.read_connections":                 {"3"},
+		"media.endpoint":                       {"https://s3.example.com"},
+		"media.prefix":                         {"images/"},
+		"rest.mapping":                         {"./mapping.yaml"},
+		"tracing.headers":                      {"Authorization=other", "tracing.endpoint: http://127.0.0.1:1"},
 	}
 	if value, ok := special[s.Name]; ok {
 		return append([]string{s.Name + ": " + value[0]}, value[1:]...)

@@ -1,4 +1,4 @@
-package app
+package migration_test
 
 import (
 	"database/sql"
@@ -17,7 +17,7 @@ import (
 // loadText loads a configuration file with this text.
 func loadText(t *testing.T, text string) (*config.Config, error) {
 	t.Helper()
-	return config.Load(config.Sources{Sections: newProgram().Sections(), File: apptest.NewFile(t, "portico.yaml", text), Attribute: program.CheckAttribute, Fields: program.CheckFieldList})
+	return config.Load(config.Sources{Sections: program.New().Sections(), File: apptest.NewFile(t, "portico.yaml", text), Attribute: program.CheckAttribute, Fields: program.CheckFieldList})
 }
 
 // TestImportConfig prints the configuration of a shop, loads it, serves with it, and checks its
