@@ -17,7 +17,7 @@ import (
 // trips and pings are too late, and the breaker stays closed.
 func TestStoppedProcess(t *testing.T) {
 	s := startRedis(t)
-	r := newReplica(t, s, func(o *cache.Options) { o.Timeout = 100 * time.Millisecond })
+	r := newReplica(t, s, func(o *cache.Options) { o.Timeout = 500 * time.Millisecond })
 	stopped := make(chan error, 1)
 	go func() {
 		pid := os.Getpid()
