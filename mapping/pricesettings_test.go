@@ -68,4 +68,10 @@ func TestPricesByWebsite(t *testing.T) {
 			`{"10":{"regular_price_without_tax":50,"final_price_without_tax":36}}`, same},
 		{"tiers of the website", "guest", "/products/10/store/3?attrs=tier_price", asJSON, `{"tier_price":[{"qty":"3.0000","price_with_tax":30,"price_without_tax":30}]}`, same},
 	})
+	admin("/products/10/store/3", `{"special_price":"7"}`, 200)
+	runFieldCases(t, shop, []fieldCase{
+		{"a special price that only the website has", "guest", "/products/10/store/3?attrs=final_price_without_tax", asJSON, `{"final_price_without_tax":7}`, same},
+		{"it in a list", "guest", "/products/store/3?attrs=final_price_without_tax&filter[1][attribute]=entity_id&filter[1][eq]=10", asJSON,
+			`{"10":{"final_price_without_tax":7}}`, same},
+	})
 }

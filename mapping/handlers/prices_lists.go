@@ -82,11 +82,11 @@ func (p *listedPrice) members() []codec.Member {
 // all store views of a website those of its default store view (configurations 4.3).
 func (p *productReply) listedPrices(ctx context.Context, products []adapter.Record) ([]adapter.Record, error) {
 	shop, err := p.of.finder.Shops.Current(ctx)
-	if err != nil || !p.isPublic() || p.view.Id == 0 {
+	if err != nil || !p.isPublic() || !p.needsBuyer || p.view.Id == 0 {
 		return products, err
 	}
 	at := shop.PriceScope(p.view).ListedAt
-	if at == 0 || at == p.view.Id {
+	if at == 0 {
 		return products, nil
 	}
 	priced := make([]adapter.Record, 0, len(products))
@@ -98,8 +98,9 @@ func (p *productReply) listedPrices(ctx context.Context, products []adapter.Reco
 			ids[i] = r.Get("entity_id").Text()
 		}
 		found, err := p.of.Source.All(ctx, &adapter.ListParams{
-			Query:   adapter.Query{Where: []adapter.Condition{resource.NewCondition("entity_id", adapter.In, ids...)}},
-			StoreID: at, WebsiteScope: true, OverridesOnly: true, Only: names,
+			Query: adapter.Query{Where: []adapter.Condition{resource.NewCondition("entity_id", adapter.In, ids...)}},
+			// Unlike the other values of lists, prices count that only the store view has.
+			StoreID: at, WebsiteScope: true, Only: names,
 		})
 		if err != nil {
 			return nil, err
