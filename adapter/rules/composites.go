@@ -40,7 +40,9 @@ func restockComposites(ctx context.Context, tx Tx, product adapter.Record) error
 	if product.Get("components").Text() != "" {
 		composites = append(composites, product)
 	}
-	if keys := keysIn(product.Get("component_of").Text()); len(keys) > 0 {
+	keys := keysIn(product.Get("component_of").Text())
+	// A row of a legacy store may say that a product is composed of itself, which decides nothing.
+	if keys = slices.DeleteFunc(keys, func(key adapter.Key) bool { return key == product.Key() }); len(keys) > 0 {
 		slices.Sort(keys)
 		locked, err := tx.Keys(ctx, adapter.Products, slices.Compact(keys), true)
 		if err != nil {

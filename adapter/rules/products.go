@@ -87,7 +87,8 @@ func (w products) Update(ctx context.Context, p *adapter.UpdateParams) error {
 				return err
 			}
 		}
-		if status := change.Get("status"); status.Kind() != adapter.Absent && !Same(status, shown.Get("status")) {
+		// A status that is set everywhere may differ from that of a store view alone.
+		if status := change.Get("status"); status.Kind() != adapter.Absent && (p.Everywhere || !Same(status, shown.Get("status"))) {
 			if err := dropStockStatusAt(ctx, tx, stored, p.StoreID); err != nil {
 				return err
 			}
