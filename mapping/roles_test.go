@@ -240,6 +240,14 @@ func TestRolesAndCachedReplies(t *testing.T) {
 	}
 }
 
+// retrieveOf returns rules that let a role read resources.
+func retrieveOf(resources ...adapter.Resource) (rules []adapter.AccessRule) {
+	for _, r := range resources {
+		rules = append(rules, adapter.AccessRule{Resource: r, Privilege: "retrieve"})
+	}
+	return rules
+}
+
 // TestRolesOfForwardedCalls authorizes calls that are signed again for the legacy store.
 func TestRolesOfForwardedCalls(t *testing.T) {
 	t.Parallel()
@@ -258,6 +266,8 @@ func TestRolesOfForwardedCalls(t *testing.T) {
 		{"the same, at a path of the legacy store's own", mapping.AdminSignature, rolesWith(retrieve), contract.Admin, "/giftcards", 403},
 		{"the same, with every right", mapping.AdminSignature, &adapter.AccessRoles{}, contract.Admin, "/giftcards", 0},
 		{"the same, without a role", mapping.AdminSignature, none, contract.Admin, "/products/1", 500},
+		{"an order, without the lists inside it", mapping.AdminSignature, rolesWith(retrieveOf("orders", "order_items", "order_addresses")...), contract.Admin, "/orders", 403},
+		{"an order with its lists", mapping.AdminSignature, rolesWith(retrieveOf("orders", "order_items", "order_addresses", "order_comments")...), contract.Admin, "/orders", 0},
 		{"as the caller, not allowed", mapping.CallerSignature, rolesWith(retrieve), contract.Admin, "/customers", 403},
 		{"as the caller, at a path of the legacy store's own", mapping.CallerSignature, rolesWith(retrieve), contract.Admin, "/giftcards", 0},
 		{"a Guest", mapping.CallerSignature, rolesWith(), contract.Guest, "/products/1", 403},
