@@ -122,9 +122,12 @@ const (
 	rightsTTL = credentialTTL
 	// rightsRetry is how long the roles of before are used after a failed lookup.
 	rightsRetry = time.Second
+	// rightsKept is how long they are used since the last lookup that did not fail: a role may
+	// have been narrowed in the meantime.
+	rightsKept = time.Minute
 )
 
-// rightsCache caches the rights. While the store fails, those of before stay.
+// rightsCache caches the rights. While the store fails, those of before stay for up to rightsKept.
 type rightsCache struct {
 	roles   Roles // nil: everybody may make all calls of their kind
 	now     func() time.Time
@@ -134,11 +137,12 @@ type rightsCache struct {
 
 type datedRights struct {
 	*Rights
-	until time.Time
+	read  time.Time // when the lookup of the rights began
+	until time.Time // not looked up again before
 }
 
 // get returns the rights. An error means that the store failed, and that there are none from
-// before.
+// before, or that they are too old.
 func (c *rightsCache) get(ctx context.Context) (*Rights, error) {
 	if r := c.current.Load(); r != nil && c.now().Before(r.until) {
 		return r.Rights, nil
@@ -161,11 +165,15 @@ func (c *rightsCache) fetch(ctx context.Context) (*Rights, error) {
 	roles, err := c.roles.AccessRoles(ctx)
 	switch {
 	case err == nil:
-		before = &datedRights{NewRights(&roles), at.Add(rightsTTL)}
-	case before == nil:
+		before = &datedRights{NewRights(&roles), at, at.Add(rightsTTL)}
+	case before == nil || !c.now().Before(before.read.Add(rightsKept)):
 		return nil, err
 	default:
-		before = &datedRights{before.Rights, c.now().Add(rightsRetry)}
+		retry, last := c.now().Add(rightsRetry), before.read.Add(rightsKept)
+		if retry.After(last) {
+			retry = last
+		}
+		before = &datedRights{before.Rights, before.read, retry}
 	}
 	c.current.Store(before)
 	return before.Rights, nil
