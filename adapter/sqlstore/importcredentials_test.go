@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -422,6 +423,51 @@ func testImportRoles(t *testing.T, e sqltest.Engine) {
 	}
 	there.Absent = true // of which no row can be at fault
 	run("a version without roles", credentials.RoleTally{})
+}
+
+// TestImportRenamedRoles imports roles whose names or ids are those of other roles here.
+func TestImportRenamedRoles(t *testing.T) { sqltest.EachEngine(t, testImportRenamedRoles) }
+
+func testImportRenamedRoles(t *testing.T, e sqltest.Engine) {
+	db := openDemo(t, e)
+	there := &adapter.LegacyRoles{}
+	there.Assigned = []adapter.RoleAssignment{{AdminID: 7, RoleID: 7}} // 7 is ADMIN, who is here
+	run := func(want ...string) adapter.AccessRoles {
+		t.Helper()
+		foreign := anotherSystem().credentials()
+		foreign.Roles = there
+		if _, err := db.Credentials().Import(t.Context(), foreign, credentials.ImportOptions{Admins: true}); err != nil {
+			t.Fatal(err)
+		}
+		roles, err := db.Credentials().AccessRoles(t.Context())
+		var got []string
+		for _, role := range roles.Roles {
+			got = append(got, fmt.Sprint(role.ID, " ", role.Name, " ", len(role.Rules)))
+		}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%v %s", err, diff)
+		}
+		return roles
+	}
+	there.Roles = []adapter.AccessRole{{ID: 5, Name: "A"}, {ID: 8, Name: "C (6)"}, {ID: 9, Name: "x\x00"}}
+	run("5 A 0", "8 C (6) 0", "9 role 9 0")
+	there.Roles = []adapter.AccessRole{{ID: 5, Name: "C"}, {ID: 6, Name: "c"}, {ID: 8, Name: "C (6)"}, {ID: 9, Name: "x\x00"}}
+	run("5 C 0", "6 c 2 (6) 0", "8 C (6) 0", "9 role 9 0")
+
+	// An operator's role has the id of one of there, whose administrators must not get its rights.
+	if _, err := db.Admins().SetRole(t.Context(), adapter.AccessRole{Name: "Own", Everything: true}); err != nil {
+		t.Fatal(err)
+	}
+	sqlstore.Exec(t, db, "UPDATE access_role SET role_id = 7 WHERE name = 'Own'")
+	stock := []adapter.AccessRule{{Resource: adapter.StockItems, Privilege: "retrieve"}}
+	there.Roles = []adapter.AccessRole{{ID: 7, Name: "Stock", Rules: stock}}
+	for range 2 {
+		roles := run("5 C 0", "6 c 2 (6) 0", "7 Own 0", "8 C (6) 0", "9 role 9 0", "1000001 Stock (7) 1")
+		admin, err := db.Admins().ID(t.Context(), "admin")
+		if got, _ := roles.Of(int64(admin)); err != nil || got.RoleID != adapter.FirstOwnRole {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
 }
 
 // TestSetRoles sets, assigns and removes roles as an operator does.

@@ -36,6 +36,7 @@ func (c *Store) AccessRoles(ctx context.Context) (adapter.AccessRoles, error) {
 }
 
 func readAccessRoles(ctx context.Context, query engine.QueryFunc) (roles adapter.AccessRoles, err error) {
+	at := map[int64]int{} // indexes of roles by id, whose rows come first
 	err = engine.EachRow(ctx, query, func(rows *sql.Rows) error {
 		var kind, id, role int64
 		var a, b string
@@ -45,10 +46,11 @@ func readAccessRoles(ctx context.Context, query engine.QueryFunc) (roles adapter
 		}
 		switch kind {
 		case roleRow:
+			at[id] = len(roles.Roles)
 			roles.Roles = append(roles.Roles, adapter.AccessRole{ID: id, Name: a, Everything: everything, Imported: imported})
 		case ruleRow:
-			if at := slices.IndexFunc(roles.Roles, func(r adapter.AccessRole) bool { return r.ID == id }); at >= 0 {
-				roles.Roles[at].Rules = append(roles.Roles[at].Rules, adapter.AccessRule{Resource: adapter.Resource(a), Privilege: b})
+			if i, known := at[id]; known {
+				roles.Roles[i].Rules = append(roles.Roles[i].Rules, adapter.AccessRule{Resource: adapter.Resource(a), Privilege: b})
 			}
 		case assignmentRow:
 			roles.Assigned = append(roles.Assigned, adapter.RoleAssignment{AdminID: id, RoleID: role, Everything: everything, Imported: imported})
@@ -150,17 +152,13 @@ func (t roleTx) id(ctx context.Context, name string) (id int64, err error) {
 	return id, err
 }
 
-// firstOwnRole is the lowest id of a role that an operator has added, beyond the ids of legacy
-// stores.
-const firstOwnRole = 1_000_001
-
 // idFor returns the id of the role of that name, or the next free one for an operator's role.
 func (t roleTx) idFor(ctx context.Context, name string) (id int64, err error) {
 	if id, err = t.id(ctx, name); !errors.Is(err, sql.ErrNoRows) {
 		return id, err
 	}
 	err = t.QueryRow(ctx, "SELECT COALESCE(MAX(role_id), 0) + 1 FROM access_role").Scan(&id)
-	return max(id, firstOwnRole), err
+	return max(id, adapter.FirstOwnRole), err
 }
 
 // remove deletes a role and its rules.
@@ -181,10 +179,41 @@ func (t roleTx) replace(ctx context.Context, id int64, role adapter.AccessRole) 
 	if err := t.remove(ctx, id); err != nil {
 		return err
 	}
-	if _, err := t.Run(ctx, "INSERT INTO access_role (role_id, name, name_folded, everything, imported) VALUES (?, ?, ?, ?, ?)",
-		id, role.Name, adapter.Fold(role.Name), flag(role.Everything), flag(role.Imported)); err != nil {
+	if _, err := t.Run(ctx, insertRole, id, role.Name, adapter.Fold(role.Name), flag(role.Everything), flag(role.Imported)); err != nil {
 		return err
 	}
+	return t.addRules(ctx, id, role)
+}
+
+// replaceImported stores a role like replace, unless an operator has set that of the id since the
+// import has read it: then theirs stays, with its rules.
+func (t roleTx) replaceImported(ctx context.Context, id int64, role adapter.AccessRole) error {
+	if err := t.LockOnNodes(ctx, "access_role", id); err != nil {
+		return err
+	}
+	if _, err := t.Run(ctx, "DELETE FROM access_role WHERE role_id = ? AND imported = 1", id); err != nil {
+		return err
+	}
+	added, err := t.Run(ctx, insertRole+t.DB.Engine.IgnoreDuplicate("role_id"), id, role.Name, adapter.Fold(role.Name), flag(role.Everything), flag(true))
+	if err != nil {
+		return err
+	}
+	if n, err := added.RowsAffected(); err != nil || n == 0 {
+		return err
+	}
+	if _, err := t.Run(ctx, "DELETE FROM access_rule WHERE role_id = ?", id); err != nil {
+		return err
+	}
+	return t.addRules(ctx, id, role)
+}
+
+const (
+	insertRole       = "INSERT INTO access_role (role_id, name, name_folded, everything, imported) VALUES (?, ?, ?, ?, ?)"
+	insertAssignment = "INSERT INTO admin_role (admin_id, role_id, everything, imported) VALUES (?, ?, ?, ?)"
+)
+
+// addRules adds the rules of a role, each once.
+func (t roleTx) addRules(ctx context.Context, id int64, role adapter.AccessRole) error {
 	rules := slices.Clone(role.Rules)
 	sortRules(rules)
 	for _, rule := range slices.Compact(rules) {
@@ -209,8 +238,20 @@ func (t roleTx) assign(ctx context.Context, a adapter.RoleAssignment) error {
 	if _, err := t.Run(ctx, "DELETE FROM admin_role WHERE admin_id = ?", a.AdminID); err != nil {
 		return err
 	}
-	_, err := t.Run(ctx, "INSERT INTO admin_role (admin_id, role_id, everything, imported) VALUES (?, ?, ?, ?)",
-		a.AdminID, engine.NullIfZero(a.RoleID), flag(a.Everything), flag(a.Imported))
+	_, err := t.Run(ctx, insertAssignment, a.AdminID, engine.NullIfZero(a.RoleID), flag(a.Everything), flag(a.Imported))
+	return err
+}
+
+// assignImported stores the role of an administrator like assign, unless an operator has given them
+// one since the import has read it: then that stays.
+func (t roleTx) assignImported(ctx context.Context, a adapter.RoleAssignment) error {
+	if err := t.LockOnNodes(ctx, "admin_role", a.AdminID); err != nil {
+		return err
+	}
+	if _, err := t.Run(ctx, "DELETE FROM admin_role WHERE admin_id = ? AND imported = 1", a.AdminID); err != nil {
+		return err
+	}
+	_, err := t.Run(ctx, insertAssignment+t.DB.Engine.IgnoreDuplicate("admin_id"), a.AdminID, engine.NullIfZero(a.RoleID), flag(a.Everything), flag(true))
 	return err
 }
 

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
 // importRoles stores the roles of the other system. A role or an assignment that an operator has
@@ -37,7 +39,7 @@ func (in *credentialImport) importRoles(ctx context.Context, from *adapter.Legac
 			continue
 		}
 		role.Everything, role.Rules = false, nil
-		if err := (roleTx{in.tx}).replace(ctx, role.ID, role); err != nil {
+		if err := (roleTx{in.tx}).replaceImported(ctx, role.ID, role); err != nil {
 			return err
 		}
 	}
@@ -45,12 +47,13 @@ func (in *credentialImport) importRoles(ctx context.Context, from *adapter.Legac
 	return nil
 }
 
-// importRole stores one role under its id, unless an operator has set that role.
+// importRole stores one role under the id of localRole, unless an operator has set that role.
 func (in *credentialImport) importRole(ctx context.Context, here *adapter.AccessRoles, role adapter.AccessRole) error {
 	role.Imported = true
-	id := role.ID
-	same, taken := here.Role(id)
-	in.roleIDs[role.ID] = id
+	from := role.ID
+	same, taken := localRole(here, role)
+	role.ID = same.ID
+	in.roleIDs[from] = role.ID
 	if taken && !same.Imported {
 		in.result.Roles.Unchanged++
 		if !sameRights(same, role) {
@@ -58,7 +61,7 @@ func (in *credentialImport) importRole(ctx context.Context, here *adapter.Access
 		}
 		return nil
 	}
-	role.Name = freeName(here, role)
+	role.Name = freeName(here, role, from)
 	switch {
 	case taken && sameRights(same, role) && same.Name == role.Name:
 		in.result.Roles.Unchanged++
@@ -66,6 +69,8 @@ func (in *credentialImport) importRole(ctx context.Context, here *adapter.Access
 	case taken:
 		in.result.Roles.Updated++
 		in.addNote("role", role.Name, "updated")
+		// Names that are looked for from now on must differ from the new one.
+		here.Roles[slices.IndexFunc(here.Roles, func(r adapter.AccessRole) bool { return r.ID == role.ID })] = role
 	default:
 		in.result.Roles.Added++
 		in.addNote("role", role.Name, "added")
@@ -74,18 +79,64 @@ func (in *credentialImport) importRole(ctx context.Context, here *adapter.Access
 	if in.DryRun {
 		return nil
 	}
-	return roleTx{in.tx}.replace(ctx, id, role)
+	return roleTx{in.tx}.replaceImported(ctx, role.ID, role)
 }
 
-// freeName returns the name of a role, with its id if another role here has the name.
-func freeName(here *adapter.AccessRoles, role adapter.AccessRole) string {
-	if slices.ContainsFunc(here.Roles, func(r adapter.AccessRole) bool {
-		return r.ID != role.ID && adapter.Fold(r.Name) == adapter.Fold(role.Name)
-	}) {
-		return fmt.Sprintf("%.200s (%d)", role.Name, role.ID)
+// localRole returns the role here that stands for one of the other system, and whether it exists:
+// the role of the same id. If an operator has made that one, with rights of another meaning, it is a
+// role beyond the ids of legacy stores, whose name ends with the id of there. An imported role
+// that an operator has set since has kept its name, and still stands for the one of there.
+func localRole(here *adapter.AccessRoles, role adapter.AccessRole) (adapter.AccessRole, bool) {
+	same, taken := here.Role(role.ID)
+	names := []string{adapter.Fold(storableName(role.Name, role.ID)), adapter.Fold(numberedName(role.Name, role.ID))}
+	if !taken || same.Imported || role.ID <= adapter.CustomerRole || slices.Contains(names, adapter.Fold(same.Name)) {
+		same.ID = role.ID
+		return same, taken
 	}
-	return role.Name
+	next := adapter.FirstOwnRole
+	for _, r := range here.Roles {
+		numbered := r.Imported && strings.HasSuffix(r.Name, numberSuffix(role.ID)) || adapter.Fold(r.Name) == names[1]
+		if r.ID >= adapter.FirstOwnRole && numbered {
+			return r, true
+		}
+		next = max(next, r.ID+1)
+	}
+	return adapter.AccessRole{ID: next}, false
 }
+
+// freeName returns the name of a role whose id in the other system is from. It is followed by
+// that id if the role has another id here, or if another role here has the name.
+func freeName(here *adapter.AccessRoles, role adapter.AccessRole, from int64) string {
+	name := storableName(role.Name, from)
+	if role.ID != from {
+		name = numberedName(role.Name, from)
+	}
+	for n := 1; slices.ContainsFunc(here.Roles, func(r adapter.AccessRole) bool {
+		return r.ID != role.ID && adapter.Fold(r.Name) == adapter.Fold(name)
+	}); n++ {
+		name = numberedName(role.Name, from)
+		if n > 1 {
+			name = numberedName(fmt.Sprintf("%.180s %d", storableName(role.Name, from), n), from)
+		}
+	}
+	return name
+}
+
+// storableName returns the name of a role of the other system, or one made of its id there if
+// databases cannot store that.
+func storableName(name string, id int64) string {
+	if name == "" || !engine.Storable(name, maxUsername) {
+		return fmt.Sprintf("role %d", id)
+	}
+	return name
+}
+
+// numberedName returns the storable name of a role, followed by its id in the other system.
+func numberedName(name string, id int64) string {
+	return fmt.Sprintf("%.200s", storableName(name, id)) + numberSuffix(id)
+}
+
+func numberSuffix(id int64) string { return fmt.Sprintf(" (%d)", id) }
 
 // sameRights reports whether two roles allow the same calls. Their rules are in the same order.
 func sameRights(a, b adapter.AccessRole) bool {
@@ -103,7 +154,7 @@ func (in *credentialImport) importAssignment(ctx context.Context, foreign adapte
 	here, assigned := in.rolesHere.Of(id)
 	switch {
 	case assigned && !here.Imported:
-		if here.RoleID != wanted.RoleID {
+		if here.Everything || here.RoleID != wanted.RoleID {
 			in.addNote("admin", foreign.Username, "has a role set here, and another one there: stays")
 		}
 		return nil
@@ -114,5 +165,5 @@ func (in *credentialImport) importAssignment(ctx context.Context, foreign adapte
 	if in.DryRun {
 		return nil
 	}
-	return roleTx{in.tx}.assign(ctx, wanted)
+	return roleTx{in.tx}.assignImported(ctx, wanted)
 }

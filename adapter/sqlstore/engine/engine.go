@@ -77,6 +77,8 @@ type Engine struct {
 	IgnoreDuplicateNonce string
 	// IgnoreDuplicateNote ends an INSERT into imported_record in the same way.
 	IgnoreDuplicateNote string
+	// IgnoreDuplicate ends an INSERT of a row in the same way, if a row has its key in that column.
+	IgnoreDuplicate func(key string) string
 	// Now is an expression for the current time of the database's clock, in milliseconds since
 	// 1970. SQLite uses this machine's clock.
 	Now string

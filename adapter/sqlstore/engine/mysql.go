@@ -63,6 +63,7 @@ func mysqlEngine() *Engine {
 		IsTableSQL:           "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' AND table_name = ?",
 		IgnoreDuplicateNonce: " ON DUPLICATE KEY UPDATE nonce_id = nonce_id",
 		IgnoreDuplicateNote:  " ON DUPLICATE KEY UPDATE record_key = record_key",
+		IgnoreDuplicate:      func(key string) string { return " ON DUPLICATE KEY UPDATE " + key + " = " + key },
 		Now:                  mysqlNow,
 		Upsert:               upsertMySQL,
 		Counters: CounterStatements{

@@ -55,6 +55,7 @@ func postgresEngine() *Engine {
 		IsTableSQL:           "SELECT 1 FROM pg_class WHERE oid = to_regclass(?) AND relkind IN ('r', 'p')",
 		IgnoreDuplicateNonce: " ON CONFLICT (nonce) DO NOTHING",
 		IgnoreDuplicateNote:  " ON CONFLICT DO NOTHING",
+		IgnoreDuplicate:      func(key string) string { return " ON CONFLICT (" + key + ") DO NOTHING" },
 		Now:                  "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
 		Upsert:               upsertOnConflict,
 		UseReturning:         true,

@@ -44,6 +44,7 @@ func sqliteEngine() *Engine {
 		IsTableSQL:           "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
 		IgnoreDuplicateNonce: " ON CONFLICT (nonce) DO NOTHING",
 		IgnoreDuplicateNote:  " ON CONFLICT DO NOTHING",
+		IgnoreDuplicate:      func(key string) string { return " ON CONFLICT (" + key + ") DO NOTHING" },
 		Now:                  "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)",
 		Upsert:               upsertOnConflict,
 		LastKeyFollows:       true,
