@@ -1,6 +1,9 @@
 package dataset
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/portico-commerce/portico/adapter"
 )
 
@@ -28,6 +31,8 @@ func roleShape() *shape {
 		member{name: string(roleAdmins), form: list, doc: "the administrators who have the role", of: newShape(adapter.NewSchema(roleAdmins, "assignment_id", []adapter.Attribute{
 			{Name: "assignment_id", Kind: adapter.KindInteger, WriteOnly: true},
 			{Name: "admin_id", Kind: adapter.KindInteger, Required: true, Doc: "id of the administrator"},
+			{Name: "everything", Kind: adapter.KindInteger, Doc: "1 if an operator has given the administrator every right, whatever the role"},
+			{Name: "imported", Kind: adapter.KindInteger, Doc: "1 for the copy of a legacy store's assignment, which imports replace"},
 		}).UniqueBy("admin_id"))},
 	)
 	return s
@@ -46,22 +51,24 @@ func (d *decoder) addRole(n node) {
 	}
 	for _, admin := range n.nested[string(roleAdmins)] {
 		d.checkUnique(admin.pointer, admin.record)
-		d.data.Roles.Assigned = append(d.data.Roles.Assigned, adapter.RoleAssignment{AdminID: admin.record.Get("admin_id").Int(), RoleID: id, Imported: role.Imported})
+		assigned := adapter.RoleAssignment{AdminID: admin.record.Get("admin_id").Int(), RoleID: id, Imported: admin.record.Get("imported").Int() != 0}
+		if assigned.Everything = admin.record.Get("everything").Int() != 0; assigned.Everything {
+			assigned.RoleID = 0
+		}
+		d.data.Roles.Assigned = append(d.data.Roles.Assigned, assigned)
 	}
 	d.data.Roles.Roles = append(d.data.Roles.Roles, role)
 }
 
-// WriteRoles writes the REST roles. Administrators every call of whom fails get a role without rules.
+// WriteRoles writes the REST roles. Administrators without a role, every call of whom fails or who
+// have every right, are written with a role without rules.
 func (e *Encoder) WriteRoles(all adapter.AccessRoles) error {
 	l := e.list(roles)
 	rules, _ := l.of.find(string(roleRules))
 	admins, _ := l.of.find(string(roleAdmins))
-	written, none := all.Roles, adapter.AccessRole{ID: 1 + adapter.CustomerRole, Name: "(none)"}
-	for _, role := range all.Roles {
-		none.ID = max(none.ID, role.ID+1)
-	}
+	written, none := all.Roles, roleOfNobody(all.Roles)
 	for _, a := range all.Assigned {
-		if _, known := all.Role(a.RoleID); !known && !a.Everything {
+		if _, known := all.Role(a.RoleID); !known || a.Everything {
 			written = append(written[:len(written):len(written)], none)
 			break
 		}
@@ -76,11 +83,17 @@ func (e *Encoder) WriteRoles(all adapter.AccessRoles) error {
 			one.Parts = append(one.Parts, textRecord(rules.of.schema, map[string]string{"resource": string(rule.Resource), "privilege": rule.Privilege}))
 		}
 		for _, a := range all.Assigned {
-			if _, known := all.Role(a.RoleID); a.Everything || (a.RoleID != role.ID || !known) && (known || role.ID != none.ID) {
+			id := a.RoleID
+			if _, known := all.Role(id); !known || a.Everything {
+				id = none.ID
+			}
+			if id != role.ID {
 				continue
 			}
 			admin := adapter.NewRecord(admins.of.schema)
-			admin.Set("admin_id", adapter.IntegerValue(a.AdminID))
+			for name, n := range map[string]int64{"admin_id": a.AdminID, "everything": integer(a.Everything), "imported": integer(a.Imported)} {
+				admin.Set(name, adapter.IntegerValue(n))
+			}
 			one.Parts = append(one.Parts, admin)
 		}
 		aggregates = append(aggregates, one)
@@ -93,6 +106,19 @@ func (e *Encoder) WriteRoles(all adapter.AccessRoles) error {
 		}
 		return nil, nil
 	})
+}
+
+// roleOfNobody returns a role without rules whose id and name no other role has, nor can get from
+// a legacy store.
+func roleOfNobody(others []adapter.AccessRole) adapter.AccessRole {
+	none := adapter.AccessRole{ID: adapter.FirstOwnRole, Name: "(none)"}
+	for _, role := range others {
+		none.ID = max(none.ID, role.ID+1)
+	}
+	for n := 2; slices.ContainsFunc(others, func(r adapter.AccessRole) bool { return adapter.Fold(r.Name) == adapter.Fold(none.Name) }); n++ {
+		none.Name = fmt.Sprintf("(none %d)", n)
+	}
+	return none
 }
 
 func integer(set bool) int64 {
