@@ -65,7 +65,7 @@ func NewGrants(rules []RoleRule) *Grants {
 		}
 		g.methods[rule.Resource] = methods
 	}
-	for _, resource := range StandardFields().Resources(false) {
+	for _, resource := range new(Fields).Resources(false) { // the names do not depend on the tables
 		rule := RoleRule{Resource: resource}
 		for m, p := range Privileges() {
 			if g.methods[resource][m] {
