@@ -120,8 +120,8 @@ A rule names a resource, as "portico routes" does in its column FILE, and the pr
 retrieve for GET, create for POST, update for PUT and delete for DELETE. The lists inside an
 order need the privilege retrieve on order_addresses, order_items and order_comments.
 
-With the setting legacy.auth: keep, the legacy store judges calls that are forwarded to it by its own
-roles, not by these.
+With the setting legacy.auth: keep, the legacy store judges calls that are forwarded to it by its
+own roles, not by these.
 
 An import from a legacy store replaces roles that it has imported, and leaves this one alone.`
 	cmd.Flags().StringVar(&name, "name", "", "name of the role; guest and customer stand for all Guests and all Customers")
