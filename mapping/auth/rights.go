@@ -122,12 +122,13 @@ const (
 	rightsTTL = credentialTTL
 	// rightsRetry is how long the roles of before are used after a failed lookup.
 	rightsRetry = time.Second
-	// rightsKept is how long they are used since the last lookup that did not fail: a role may
-	// have been narrowed in the meantime.
+	// rightsKept is how long they are used since the last lookup that did not fail, but for Guests:
+	// a role may have been narrowed in the meantime. What Guests read comes from caches that have
+	// their own limits while the store is away.
 	rightsKept = time.Minute
 )
 
-// rightsCache caches the rights. While the store fails, those of before stay for up to rightsKept.
+// rightsCache caches the rights. While the store fails, those of before stay.
 type rightsCache struct {
 	roles   Roles // nil: everybody may make all calls of their kind
 	now     func() time.Time
@@ -139,25 +140,25 @@ type datedRights struct {
 	*Rights
 	read  time.Time // when the lookup of the rights began
 	until time.Time // not looked up again before
+	err   error     // of the last lookup, if that failed
 }
 
-// get returns the rights. An error means that the store failed, and that there are none from
-// before, or that they are too old.
-func (c *rightsCache) get(ctx context.Context) (*Rights, error) {
+// get returns the rights, those of before if the store fails. An error means that there are none.
+func (c *rightsCache) get(ctx context.Context) (*datedRights, error) {
 	if r := c.current.Load(); r != nil && c.now().Before(r.until) {
-		return r.Rights, nil
+		return r, nil
 	}
 	r, err, _ := c.flight.Do("", func() (any, error) { return c.fetch(ctx) })
 	if err != nil {
 		return nil, err
 	}
-	return r.(*Rights), nil
+	return r.(*datedRights), nil
 }
 
-func (c *rightsCache) fetch(ctx context.Context) (*Rights, error) {
+func (c *rightsCache) fetch(ctx context.Context) (*datedRights, error) {
 	before := c.current.Load()
 	if before != nil && c.now().Before(before.until) {
-		return before.Rights, nil // a lookup in flight has finished since the caller missed
+		return before, nil // a lookup in flight has finished since the caller missed
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 	defer cancel()
@@ -165,18 +166,14 @@ func (c *rightsCache) fetch(ctx context.Context) (*Rights, error) {
 	roles, err := c.roles.AccessRoles(ctx)
 	switch {
 	case err == nil:
-		before = &datedRights{NewRights(&roles), at, at.Add(rightsTTL)}
-	case before == nil || !c.now().Before(before.read.Add(rightsKept)):
+		before = &datedRights{NewRights(&roles), at, at.Add(rightsTTL), nil}
+	case before == nil:
 		return nil, err
 	default:
-		retry, last := c.now().Add(rightsRetry), before.read.Add(rightsKept)
-		if retry.After(last) {
-			retry = last
-		}
-		before = &datedRights{before.Rights, before.read, retry}
+		before = &datedRights{before.Rights, before.read, c.now().Add(rightsRetry), err}
 	}
 	c.current.Store(before)
-	return before.Rights, nil
+	return before, nil
 }
 
 // GuestsUnlimited reports, without a lookup, that Guests may make all calls that the contract lets
@@ -195,6 +192,9 @@ func (a *Authenticator) withRights(ctx context.Context, p Principal, err error) 
 		return p, err
 	}
 	r, err := a.rights.get(ctx)
+	if err == nil && p.Role != contract.Guest && !a.now().Before(r.read.Add(rightsKept)) {
+		err = r.err
+	}
 	if err != nil {
 		return Principal{}, err
 	}

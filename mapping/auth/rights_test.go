@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/contract"
 )
 
 // failingRoles are roles whose lookup fails while err is set.
@@ -16,7 +17,7 @@ func (f *failingRoles) AccessRoles(context.Context) (adapter.AccessRoles, error)
 	return adapter.AccessRoles{}, f.err
 }
 
-// TestRightsOfBefore lets the lookup of the roles fail for longer and longer.
+// TestRightsOfBefore lets the lookup of the roles fail for longer and longer. Guests keep their rights.
 func TestRightsOfBefore(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
@@ -26,8 +27,11 @@ func TestRightsOfBefore(t *testing.T) {
 	check := func(after time.Duration, known bool) {
 		t.Helper()
 		now = start.Add(after)
-		if _, err := a.rights.get(t.Context()); (err == nil) != known || a.GuestsUnlimited() != known {
-			t.Errorf("after %s: %v, Guests unlimited: %t; want known: %t", after, err, a.GuestsUnlimited(), known)
+		if _, err := a.withRights(t.Context(), Principal{Role: contract.Admin}, nil); (err == nil) != known {
+			t.Errorf("after %s: %v for an administrator; want known: %t", after, err, known)
+		}
+		if _, err := a.withRights(t.Context(), Principal{Role: contract.Guest}, nil); err != nil || !a.GuestsUnlimited() {
+			t.Errorf("after %s: %v for a Guest, unlimited: %t", after, err, a.GuestsUnlimited())
 		}
 	}
 	check(0, true)
