@@ -116,9 +116,11 @@ administrators: see "portico credentials assign-role".
   portico credentials set-role --name guest --allow "products: retrieve"
   portico credentials set-role --name nothing
 
-A rule names a resource, as "portico routes" does in its column FILE, and the privileges on it:
-retrieve for GET, create for POST, update for PUT and delete for DELETE. The lists inside an
-order need the privilege retrieve on order_addresses, order_items and order_comments.
+A rule names a resource and the privileges on it: retrieve for GET, create for POST, update for
+PUT and delete for DELETE. Resources are customers, customer_addresses, products,
+product_categories, product_images, product_websites, stock_items, orders, order_items,
+order_addresses and order_comments. The lists inside an order need the privilege retrieve on
+order_addresses, order_items and order_comments.
 
 With the setting legacy.auth: keep, the legacy store judges calls that are forwarded to it by its
 own roles, not by these.
