@@ -170,12 +170,12 @@ func failures(t *testing.T, kind *shopKind) []failure {
 	whole := kind.noProducts
 	return []failure{
 		{name: "connection reset", tries: 3, answer: func(w http.ResponseWriter, _ *http.Request) bool { return resetConnection(w) }},
-		{name: "no response", tries: 1, o: guard.Options{Timeout: 50 * time.Millisecond}, answer: func(_ http.ResponseWriter, r *http.Request) bool {
+		{name: "no response", tries: 1, o: guard.Options{Timeout: 400 * time.Millisecond}, answer: func(_ http.ResponseWriter, r *http.Request) bool {
 			_, _ = io.Copy(io.Discard, r.Body) // the server notices a closed connection only after the body
 			<-r.Context().Done()
 			return true
 		}},
-		{name: "stalled body", tries: 1, o: guard.Options{Timeout: 50 * time.Millisecond}, answer: func(w http.ResponseWriter, r *http.Request) bool {
+		{name: "stalled body", tries: 1, o: guard.Options{Timeout: 400 * time.Millisecond}, answer: func(w http.ResponseWriter, r *http.Request) bool {
 			_, _ = io.Copy(io.Discard, r.Body)
 			answer(200, "application/json", whole[:20])(w, r)
 			_ = http.NewResponseController(w).Flush()
