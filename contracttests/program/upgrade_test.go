@@ -26,7 +26,22 @@ import (
 
 // upgradeFrom is the commit whose program is upgraded to the present one, by its message. After a
 // release, make it the tag of the release: an upgrade may leave out no release.
-const upgradeFrom = "HEAD^{/^legacy: date what a test changes as the legacy store does}"
+const upgradeFrom = "HEAD^{/^testenv: hold the consistency checker that tests of four packages share}"
+
+// TestUpgradeFrom finds the commit upgradeFrom in a clone that has the whole history. No text of the
+// repository names it otherwise, so a change of that text would show at night only.
+func TestUpgradeFrom(t *testing.T) {
+	git := func(arguments ...string) (string, error) {
+		output, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", testenv.Root(t)}, arguments...)...).Output()
+		return strings.TrimSpace(string(output)), err
+	}
+	if shallow, err := git("rev-parse", "--is-shallow-repository"); err != nil || shallow != "false" {
+		return // a source archive, or a clone without the history
+	}
+	if _, err := git("rev-parse", "--verify", "--quiet", upgradeFrom); err != nil {
+		t.Errorf("%s: %v", upgradeFrom, err)
+	}
+}
 
 // TestRollingUpgrade replaces three replicas of an earlier version one by one by the present one,
 // while clients read and write: no call fails, and no acknowledged write is lost. Then the contract
