@@ -22,7 +22,7 @@ const (
 	// whose visibility in the default scope is not 1. At the default scope itself there are
 	// none. Value has no meaning.
 	Listed = "listed"
-	// InStock keeps those of the products that Listed keeps that are in stock at the store view:
+	// InStock keeps listed products (see Listed) that are in stock at the store view:
 	// their stock_status there says so, or they have none and their stock item is in stock or not
 	// managed. Value is 1 if the shop manages stock by default, otherwise 0 (configurations 5).
 	InStock = "in_stock"

@@ -20,9 +20,9 @@ const (
 // label, position and exclude that they show there (product_parts 2.7).
 //
 // A client's write that changes status or the stock item, or assigns the product to a website,
-// removes its stock_status there, unless it is composed of other products. It also computes the
-// stock_status of a product that is composed of others, and of those that are composed of it, if
-// their components are known.
+// removes its stock_status there, unless it is a composite of other products. It also computes the
+// stock_status of the product, if it is a composite, and of every composite that contains it, if the
+// components are known.
 //
 // Price lists are replaced as a whole. An entry with the same website, group and quantity as
 // before keeps its value_id, and with it its position; two such entries in one list are

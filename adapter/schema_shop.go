@@ -19,7 +19,7 @@ func websiteSchema() *Schema {
 }
 
 // taxAttributes returns the attributes of a website or a store view that replace settings of taxes.
-// otherwise says what counts where one is empty.
+// otherwise names the value in force where an attribute is empty.
 func taxAttributes(otherwise string) []Attribute {
 	return []Attribute{
 		{Name: "tax_country", Kind: KindText, ReadOnly: true, Doc: "two-letter code of the country whose tax callers without an address pay; empty: " + otherwise + ", with its region and postcode"},

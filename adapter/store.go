@@ -124,7 +124,7 @@ type UpdateParams struct {
 	// StoreID is the store view whose scoped values Change gets and returns; each value is
 	// stored at the scope of its attribute. 0 is the default scope.
 	StoreID int64
-	// Everywhere, for a product at the default scope, makes the new values those of all store views:
+	// Everywhere, for a product at the default scope, applies the change at all store views:
 	// no store view keeps a value of its own for an attribute that Change sets.
 	Everywhere bool
 	// With names on-demand attributes that the current record must hold.

@@ -11,7 +11,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/dataset"
 )
 
-// TestRolesRoundTrip exports roles, and what the export holds once more.
+// TestRolesRoundTrip exports roles, loads the export, and exports it again.
 func TestRolesRoundTrip(t *testing.T) {
 	t.Parallel()
 	schemas := adapter.NewSchemas()

@@ -336,7 +336,7 @@ func (imp *Importer) finishAll(ctx context.Context) error {
 		return err
 	}
 	if imp.Report.RulesEvaluated = day; day != "" {
-		imp.Report.note("prices of catalogue price rules are those that the legacy store has evaluated up to %s, and hold until then only: Portico evaluates no rules", day)
+		imp.Report.note("prices of catalogue price rules hold until %s, up to which the legacy store has evaluated them: Portico evaluates no rules", day)
 	}
 	return imp.noteComplete(ctx)
 }

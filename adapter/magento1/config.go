@@ -44,8 +44,8 @@ const (
 	pathManageStock    = "cataloginventory/item_options/manage_stock"
 )
 
-// builtIn returns the values of these paths in a shop that has no row for them. That of pathConfirm is
-// OpenMage's, and that of pathCountries stands for all countries.
+// builtIn returns the values of these paths in a shop that has no row for them. The value of
+// pathConfirm is OpenMage's; the empty list of pathCountries stands for all countries.
 func builtIn() map[string]string {
 	return map[string]string{
 		pathTimezone: "America/Los_Angeles", pathTaxCountry: "US", pathTaxRegion: "0", pathTaxPostcode: "*",

@@ -97,8 +97,8 @@ func formFields(r adapter.Resource) []string {
 	return []string{"prefix", "firstname", "middlename", "lastname", "suffix", "company", "street", "city", "country_id", "postcode", "telephone", "fax", "vat_id"}
 }
 
-// requiredFields returns the names of the fields that a form requires: those of the contract, and the
-// shop's own attributes that are in the form. Rows for single websites have no effect.
+// requiredFields returns the names of the fields that a form requires: fields of the contract, and
+// attributes of the shop's own that are in the form. Rows for single websites have no effect.
 func (d settingsReader) requiredFields(ctx context.Context, tx *sql.Tx, e entity, r adapter.Resource) ([]string, error) {
 	own, err := ownAttributesOf(ctx, d.conn, tx, e, r)
 	if err != nil {
@@ -141,7 +141,7 @@ func allowedCountries(config *configuration) Setting {
 	s.Value = strings.Join(codes, ",")
 	switch {
 	case len(codes) == 0:
-		s.Warning = fmt.Sprintf("the row %q names no country, so that the legacy store takes no address: Portico takes those of all countries", value)
+		s.Warning = fmt.Sprintf("the row %q names no country, so the legacy store accepts no address: Portico accepts addresses in all countries", value)
 	case len(others) > 0:
 		s.Warning = fmt.Sprintf("%q are no codes of countries, and are left out", others)
 	}

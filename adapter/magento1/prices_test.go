@@ -7,8 +7,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1"
 )
 
-// TestTaxSettings reads the settings of taxes of websites and store views, currencies, and what of them
-// is broken.
+// TestTaxSettings reads settings of taxes and currencies of websites and store views, and broken values
+// among them.
 func TestTaxSettings(t *testing.T) {
 	s := openRich(t, magento1.Options{},
 		"REPLACE INTO core_config_data (scope, scope_id, path, value) VALUES ('default', 0, 'tax/calculation/price_includes_tax', '1'), ('websites', 2, 'tax/calculation/price_includes_tax', '0'),"+

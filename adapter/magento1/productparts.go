@@ -7,12 +7,12 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// groupedLink is the link_type_id of the products that a product groups.
+// groupedLink is the link_type_id of the links from a grouped product to its parts.
 const groupedLink = 3
 
-// setPartsTaxClass sets parts_tax_class_id at the store views of every website that sells one of the
-// products that a product groups: as the original's index of prices, from those that are enabled there,
-// by the values of the website's default store view.
+// setPartsTaxClass sets parts_tax_class_id of grouped products at the store views of each website that
+// sells one of the parts. As in the original's index of prices, only parts that are enabled in the
+// website's default store view count, with their tax class there.
 func (b *productBatch) setPartsTaxClass(ctx context.Context) error {
 	const table = "catalog_product_link"
 	if there, err := b.d.conn.ColumnsOf(ctx, b.tx, table); err != nil || there == nil {

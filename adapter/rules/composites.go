@@ -64,8 +64,8 @@ func restockComposites(ctx context.Context, tx Tx, product adapter.Record) error
 	return parts.restock(ctx, tx, composites)
 }
 
-// components are the data that decide whether composite products are in stock: those of the
-// composites and of what they are composed of, by product.
+// components are the data that decide whether composite products are in stock: websites, stock items
+// and scoped values of the composites and of their components, by product.
 type components struct {
 	views    []StoreView
 	products map[adapter.Key]adapter.Record
@@ -130,9 +130,9 @@ func integers(keys []adapter.Key) []adapter.Value {
 	return values
 }
 
-// restock stores the stock status of composite products in their websites, where it is another one
-// than before. It is that of the worst group of components, of which the best component counts, or
-// that of the product's own stock item if it is worse.
+// restock stores the stock status of composite products where it has changed in a website. A group of
+// components has the status of its best component. A composite has the worst status among its groups
+// and its own stock item.
 func (c *components) restock(ctx context.Context, tx Tx, composites []adapter.Record) error {
 	var changes []LevelChange
 	var restocked []adapter.Key

@@ -37,8 +37,8 @@ var errSamePrice = errors.New("two prices have the same website, group and quant
 //
 // While prices are global, entries of single websites stay, unless the list has entries of the same
 // website: clients read and write only the entries of all websites. Where prices differ between
-// websites, a list that is written in the default scope replaces all entries, and one that is written at
-// a store view of a website those of that website; its entries of all websites are dropped
+// websites, a list that is written in the default scope replaces all entries. A list that is written at a
+// store view replaces the entries of its website, and its own entries of all websites are dropped
 // (configurations 4.4).
 func setPriceLists(ctx context.Context, tx Tx, op string, key adapter.Key, product, r adapter.Record, website int64) (changed []string, err error) {
 	byWebsite := r.Schema.PricesByWebsite()

@@ -110,7 +110,7 @@ func (a Admins) RemoveRole(ctx context.Context, name string) error {
 
 // AssignRole gives the administrator of a username the role of that name, both ignoring letter case
 // and accents. With the name "" the administrator gets every right. It returns the administrator's
-// id. Kinds: NotFound, whose Op says of what; Unavailable; Internal.
+// id. Kinds: NotFound, whose Op names the missing administrator or role; Unavailable; Internal.
 func (a Admins) AssignRole(ctx context.Context, username, name string) (id adapter.Key, err error) {
 	err = a.db.Write(ctx, "assign role", func(tx *engine.Tx) error {
 		admin, err := adminTx{tx}.id(ctx, username)
@@ -185,8 +185,8 @@ func (t roleTx) replace(ctx context.Context, id int64, role adapter.AccessRole) 
 	return t.addRules(ctx, id, role)
 }
 
-// replaceImported stores a role like replace, unless an operator has set that of the id since the
-// import has read it: then theirs stays, with its rules.
+// replaceImported stores a role like replace, unless an operator has set the role of this id since the
+// import read it: then the operator's role stays, with its rules.
 func (t roleTx) replaceImported(ctx context.Context, id int64, role adapter.AccessRole) error {
 	if err := t.LockOnNodes(ctx, "access_role", id); err != nil {
 		return err
