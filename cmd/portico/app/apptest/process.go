@@ -1,18 +1,22 @@
 package apptest
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
-	"github.com/portico-commerce/portico/config/testenv"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // WaitTimeout is the time after which a test fails if something that should happen
@@ -189,4 +193,76 @@ func wordAfter(t testing.TB, text, name string) string {
 	}
 	t.Fatalf("no %s in\n%s", name, text)
 	return ""
+}
+
+// Poll calls done until it returns true, and reports whether it did so within the test's patience.
+func Poll(t testing.TB, done func() bool) bool {
+	t.Helper()
+	pause := 10 * time.Millisecond
+	for deadline := time.Now().Add(testenv.Patience(t)); !done(); time.Sleep(pause) {
+		if time.Now().After(deadline) {
+			return false
+		}
+		pause = min(2*pause, 200*time.Millisecond)
+	}
+	return true
+}
+
+// Await fails the test unless done returns true in time. what describes the condition.
+func Await(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	if !Poll(t, done) {
+		t.Fatalf("waited in vain for %s", what)
+	}
+}
+
+// A Scrape holds the metrics of a program at one moment, by series as written in the
+// exposition format: name{label="value",…}.
+type Scrape map[string]float64
+
+// ScrapeMetrics reads the metrics from the operators' port at ops.
+func ScrapeMetrics(t testing.TB, ops string) Scrape {
+	t.Helper()
+	response, err := http.Get(ops + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	found := Scrape{}
+	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+		if series, value, ok := cutLast(lines.Text(), " "); ok && !strings.HasPrefix(series, "#") {
+			if n, err := strconv.ParseFloat(value, 64); err == nil {
+				found[series] = n
+			}
+		}
+	}
+	return found
+}
+
+// cutLast is strings.Cut at the last instance of sep.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// Sum adds up the series of a metric that have all labels written name="value", and no label
+// written !name="value".
+func (s Scrape) Sum(name string, labels ...string) (total float64) {
+	for series, value := range s {
+		of, rest, _ := strings.Cut(series, "{")
+		if of == name && !slices.ContainsFunc(labels, func(label string) bool {
+			unwanted, not := strings.CutPrefix(label, "!")
+			return strings.Contains(rest, unwanted) == not
+		}) {
+			total += value
+		}
+	}
+	return total
+}
+
+// Sent returns the number of calls that were sent to the upstream.
+func (s Scrape) Sent() float64 {
+	return s.Sum("portico_upstream_calls_total", `!kind="refused_open"`, `!kind="refused_full"`)
 }

@@ -3,16 +3,21 @@ package migrate
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/portico-commerce/portico/mapping/legacy/compare"
+	"html/template"
 	"io"
 	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/portico-commerce/portico/mapping/legacy/compare"
 )
 
 const (
@@ -406,3 +411,28 @@ func (c *Report) writeTable(w io.Writer) error {
 	fmt.Fprintf(table, "%s: %s and %s, %.1f s\n", c.Verdict(), c.Legacy, c.Candidate, c.Took)
 	return table.Flush()
 }
+
+var (
+	//go:embed compare.html
+	comparePage string
+	//go:embed compare.css
+	compareStyle string
+)
+
+// writeHTML writes the report as a self-contained page. Its content security policy allows only its
+// own style sheet.
+func (c *Report) writeHTML(w io.Writer) error {
+	page, err := template.New("compare").Parse(comparePage)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256([]byte(compareStyle))
+	return page.Execute(w, struct {
+		*Report
+		Policy string
+		Style  template.CSS
+	}{c, "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'", template.CSS(compareStyle)})
+}
+
+// CallCount returns the counts of call. The HTML template calls it.
+func (c *Report) CallCount(call string) callCount { return *c.calls[call] }

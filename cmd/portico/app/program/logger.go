@@ -1,8 +1,11 @@
 package program
 
 import (
+	"context"
 	"io"
 	"log/slog"
+	"sync"
+	"time"
 
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping/httpapi"
@@ -38,4 +41,80 @@ func newLogHandler(w io.Writer, cfg *config.Config, level slog.Leveler) slog.Han
 		return slog.NewJSONHandler(w, options)
 	}
 	return slog.NewTextHandler(w, options)
+}
+
+const (
+	// logDelay is the maximum time that a line below the level of warnings waits to be written
+	// together with others: a system call for each line takes longer than formatting it.
+	logDelay = 100 * time.Millisecond
+	// logBufferSize is the size, in bytes, at which the waiting lines are written earlier.
+	logBufferSize = 32 << 10
+)
+
+// A logBuffer writes lines of a log to a writer, several at a time. It is safe for concurrent use.
+type logBuffer struct {
+	mu    sync.Mutex
+	to    io.Writer
+	lines []byte
+	timer *time.Timer // writes the lines
+}
+
+// newLogBuffer returns a buffer whose lines are written to w within logDelay.
+func newLogBuffer(w io.Writer) *logBuffer {
+	b := &logBuffer{to: w, lines: make([]byte, 0, 2*logBufferSize)}
+	b.timer = time.AfterFunc(logDelay, b.flush)
+	return b
+}
+
+// Write adds a line. It returns no errors of the writer, because they could not be reported.
+func (b *logBuffer) Write(line []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.lines) == 0 {
+		b.timer.Reset(logDelay)
+	}
+	if b.lines = append(b.lines, line...); len(b.lines) >= logBufferSize {
+		b.writeLines()
+	}
+	return len(line), nil
+}
+
+// flush writes all lines.
+func (b *logBuffer) flush() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.writeLines()
+}
+
+// writeLines is flush while mu is held.
+func (b *logBuffer) writeLines() {
+	if len(b.lines) > 0 {
+		_, _ = b.to.Write(b.lines)
+		b.lines = b.lines[:0]
+	}
+}
+
+// A flushingHandler flushes a logBuffer after each warning or error.
+type flushingHandler struct {
+	slog.Handler
+	buffer *logBuffer
+}
+
+// Handle passes the record on.
+func (h flushingHandler) Handle(ctx context.Context, record slog.Record) error {
+	err := h.Handler.Handle(ctx, record)
+	if record.Level >= slog.LevelWarn {
+		h.buffer.flush()
+	}
+	return err
+}
+
+// WithAttrs returns a handler whose lines also have attributes.
+func (h flushingHandler) WithAttrs(attributes []slog.Attr) slog.Handler {
+	return flushingHandler{h.Handler.WithAttrs(attributes), h.buffer}
+}
+
+// WithGroup returns a handler whose attributes are in a group.
+func (h flushingHandler) WithGroup(name string) slog.Handler {
+	return flushingHandler{h.Handler.WithGroup(name), h.buffer}
 }
