@@ -37,7 +37,7 @@
 //     the backend has made. New records and parts stay if the backend refuses them, and are sent
 //     again by the next import or Push.
 //  7. Writers of one record are serialized: within a process by the lock of its root, between
-//     processes by the write intent, which is polled (turns.go). idmap.Map.BeginIntent stores an
+//     processes by the write intent, which is polled (locks.go). idmap.Map.BeginIntent stores an
 //     intent only if there is none and no process has stored the mapping since it was read. Merging
 //     a changed document takes this lock, too, and changes of attributes that the backend does not
 //     own fail in their transaction if there is an intent. A writer waits for two seconds, and then

@@ -1,7 +1,9 @@
 package replica
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -214,4 +216,150 @@ func (m *merge) deletePart(ctx context.Context, plan *resourcePlan, key adapter.
 		return nil
 	}
 	return err
+}
+
+// A base is the content of a document when the local replica was last reconciled with it. Its JSON has
+// an item, unlike idmap.EmptyBase.
+type base struct {
+	Item       adapter.Record
+	Parts      map[adapter.Resource][]Item
+	Unresolved map[adapter.Resource][]string // as in backend.Item
+}
+
+// baseJSON is the JSON of a Base.
+type baseJSON struct {
+	Unresolved map[adapter.Resource][]string   `json:"unresolved,omitempty"` // first, see UnresolvedIn
+	Item       adapter.JSONRecord              `json:"item"`
+	Parts      map[adapter.Resource][]partJSON `json:"parts,omitempty"`
+}
+
+type partJSON struct {
+	ID   string             `json:"id,omitempty"`
+	Item adapter.JSONRecord `json:"item"`
+}
+
+// Encode returns the base as JSON.
+func (b base) Encode() ([]byte, error) {
+	out := baseJSON{Unresolved: b.Unresolved, Item: adapter.EncodeJSON(b.Item), Parts: map[adapter.Resource][]partJSON{}}
+	for r, items := range b.Parts {
+		out.Parts[r] = make([]partJSON, len(items))
+		for i, item := range items {
+			out.Parts[r][i] = partJSON{item.ID, adapter.EncodeJSON(item.Record)}
+		}
+	}
+	return json.Marshal(out)
+}
+
+// decodeBase returns a base. root is the schema of its item, and parts the schemas of its parts:
+// resources and attributes that the schemas no longer have are left out.
+func decodeBase(encoded []byte, root *adapter.Schema, parts map[adapter.Resource]*adapter.Schema) (base, error) {
+	var in baseJSON
+	err := adapter.UnmarshalJSON(encoded, &in)
+	b := base{Parts: map[adapter.Resource][]Item{}, Unresolved: in.Unresolved}
+	if err == nil {
+		b.Item, err = in.Item.Decode(root)
+	}
+	for r, items := range in.Parts {
+		if parts[r] == nil || err != nil {
+			continue
+		}
+		b.Parts[r] = make([]Item, len(items))
+		for i, item := range items {
+			b.Parts[r][i].ID = item.ID
+			if b.Parts[r][i].Record, err = item.Item.Decode(parts[r]); err != nil {
+				return b, err
+			}
+		}
+	}
+	return b, err
+}
+
+// unresolvedIn returns the unresolved references of a base without decoding the others. It
+// is called for every document that is read.
+func unresolvedIn(encoded []byte) map[adapter.Resource][]string {
+	if !hasUnresolved(encoded) {
+		return nil
+	}
+	var in struct {
+		Unresolved map[adapter.Resource][]string `json:"unresolved"`
+	}
+	if err := json.Unmarshal(encoded, &in); err != nil {
+		return nil // reconciling reports it
+	}
+	return in.Unresolved
+}
+
+// hasUnresolved reports whether a base, or its first idmap.BaseStart bytes, has unresolved
+// references.
+func hasUnresolved(encoded []byte) bool { return bytes.HasPrefix(encoded, []byte(`{"unresolved":`)) }
+
+// same reports whether two values are equal.
+func same(v, w adapter.Value) bool {
+	if v.Kind() == adapter.Records && w.Kind() == adapter.Records {
+		return slices.EqualFunc(v.Records(), w.Records(), sameRecords)
+	}
+	return v.Equal(w)
+}
+
+// sameRecords reports whether two records of one schema hold equal values.
+func sameRecords(r, s adapter.Record) bool { return slices.EqualFunc(r.Values, s.Values, same) }
+
+// matches reports whether the replica's value already agrees with the backend's. A value
+// that is empty at the backend may be null or absent in the replica, and a nested record of
+// the backend may lack attributes.
+func matches(replicaValue, backendValue adapter.Value) bool {
+	switch {
+	case backendValue.Empty():
+		return replicaValue.Empty()
+	case backendValue.Kind() == adapter.Records && replicaValue.Kind() == adapter.Records:
+		return slices.EqualFunc(replicaValue.Records(), backendValue.Records(), func(replicaRecord, backendValues adapter.Record) bool {
+			for i, v := range backendValues.Values {
+				if v.Kind() != adapter.Absent && !matches(replicaRecord.Values[i], v) {
+					return false
+				}
+			}
+			return true
+		})
+	default:
+		return same(replicaValue, backendValue)
+	}
+}
+
+// writable returns a value that a write accepts: nested records lose their read-only
+// attributes.
+func writable(v adapter.Value) adapter.Value {
+	if v.Kind() != adapter.Records {
+		return v
+	}
+	records := make([]adapter.Record, len(v.Records()))
+	for i, r := range v.Records() {
+		records[i] = r.Clone()
+		for at, a := range r.Schema.Attributes {
+			if a.ReadOnly || a.Fixed {
+				records[i].Values[at] = adapter.Value{}
+			}
+		}
+	}
+	return adapter.RecordsValue(records)
+}
+
+// present returns the attributes whose values are not absent.
+func present(r adapter.Record) (names []string) {
+	for i, v := range r.Values {
+		if v.Kind() != adapter.Absent {
+			names = append(names, r.Schema.Attributes[i].Name)
+		}
+	}
+	return names
+}
+
+// differing returns the attributes whose values differ between a document and a base. selected
+// chooses the attributes to compare by their positions in the schema.
+func differing(base, document adapter.Record, selected func(at int) bool) (names []string) {
+	for i, v := range document.Values {
+		if v.Kind() != adapter.Absent && selected(i) && !same(v, base.Values[i]) {
+			names = append(names, document.Schema.Attributes[i].Name)
+		}
+	}
+	return names
 }

@@ -3,7 +3,9 @@ package replica
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -264,4 +266,51 @@ func (r *row) unresolved() map[adapter.Resource][]string {
 		return nil
 	}
 	return unresolvedIn(r.mapping.Base)
+}
+
+// reordered reports whether the elements that two lists without duplicates share are in another order
+// in the second one.
+func reordered(before, after []string) bool {
+	return !slices.Equal(sharedWith(after, before), sharedWith(before, after))
+}
+
+// sharedWith returns the elements of a list that another list has, too.
+func sharedWith(other, list []string) []string {
+	has := make(map[string]bool, len(other))
+	for _, one := range other {
+		has[one] = true
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(one string) bool { return !has[one] })
+}
+
+// pending remembers roots for later work. It remembers maxPending of a resource at most.
+type pending struct {
+	mu   sync.Mutex
+	keys map[adapter.Resource]map[adapter.Key]bool
+}
+
+const maxPending = 10_000
+
+// Add remembers a root.
+func (p *pending) Add(r adapter.Resource, key adapter.Key) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.keys == nil {
+		p.keys = map[adapter.Resource]map[adapter.Key]bool{}
+	}
+	if p.keys[r] == nil {
+		p.keys[r] = map[adapter.Key]bool{}
+	}
+	if len(p.keys[r]) < maxPending {
+		p.keys[r][key] = true
+	}
+}
+
+// Take returns the roots of a resource, sorted, and forgets them.
+func (p *pending) Take(r adapter.Resource) []adapter.Key {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	keys := slices.Sorted(maps.Keys(p.keys[r]))
+	delete(p.keys, r)
+	return keys
 }
