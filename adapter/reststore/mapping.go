@@ -1,8 +1,11 @@
 package reststore
 
 import (
+	"crypto/sha256"
 	"embed"
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -245,3 +248,85 @@ type multipart struct {
 
 // A jsonPath leads to a value in a document.
 type jsonPath = expr.Path
+
+// maxMappingBytes limits the size of mapping files.
+const maxMappingBytes = 1 << 20
+
+// readerVersion is part of every tag. Change it when documents are read differently, so
+// that all of them are read again.
+const readerVersion = "reststore 1"
+
+// A loader decodes, validates and compiles a mapping file. It collects all problems.
+type loader struct {
+	strictyaml.Decoder
+	compiler
+	options *Options
+	graphql *graphqlConnection // nil before it is loaded, and if there is none
+}
+
+// A place is the place of a value in a mapping file, or of a missing one.
+type place = strictyaml.Place
+
+// newLoader returns a loader that calls the methods check of the values it decodes.
+func newLoader(o *Options) *loader {
+	l := &loader{Decoder: strictyaml.Decoder{File: o.File}, options: o}
+	l.Check = func(p place, v any) {
+		if v, ok := v.(interface{ check(l *loader, p place) }); ok {
+			v.check(l, p)
+		}
+	}
+	return l
+}
+
+// load decodes, validates and compiles a mapping file. Its error joins all problems, each
+// with file and line.
+func load(o *Options) (*mapping, error) {
+	l := newLoader(o)
+	m := l.decode()
+	if err := l.Err(); err != nil {
+		return nil, err
+	}
+	h := sha256.New()
+	_, _ = fmt.Fprintf(h, "%s\n%q\n", readerVersion, l.constants)
+	_, _ = h.Write(o.Mapping)
+	m.fingerprint = h.Sum(nil)
+	return m, nil
+}
+
+// decode decodes, validates and compiles the mapping file.
+func (l *loader) decode() *mapping {
+	m := &mapping{}
+	if len(l.options.Mapping) > maxMappingBytes {
+		l.FaultAt(0, "is larger than %d bytes", maxMappingBytes)
+	} else {
+		l.Decode(l.options.Mapping, m)
+	}
+	return m
+}
+
+// Schema returns the JSON Schema, draft 2020-12, of mapping files for records with these
+// schemas. It is for editors: [Check] finds more.
+func Schema(schemas *adapter.Schemas) ([]byte, error) {
+	root := strictyaml.Schema(reflect.TypeFor[mapping]())
+	properties, _ := root["properties"].(map[string]any)
+	all, _ := properties["resources"].(map[string]any)
+	resources := map[string]any{}
+	for _, r := range adapter.Resources() {
+		schema := schemas.Of(r)
+		var names []string
+		for _, a := range schema.Attributes {
+			if a.Name != schema.Key && a.Name != schema.RootAttribute {
+				names = append(names, a.Name)
+			}
+		}
+		resources[string(r)] = map[string]any{
+			"$ref": "#/$defs/resource", "description": schema.Doc,
+			"properties": map[string]any{"attributes": map[string]any{"items": map[string]any{"enum": names}}},
+		}
+	}
+	root["$defs"] = map[string]any{"resource": all["additionalProperties"]}
+	properties["resources"] = map[string]any{"type": "object", "properties": resources, "additionalProperties": false, "minProperties": 1}
+	root["$schema"], root["title"] = "https://json-schema.org/draft/2020-12/schema", "Mapping file of Portico"
+	text, err := json.MarshalIndent(root, "", " ")
+	return append(text, '\n'), err
+}
