@@ -3,12 +3,15 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/rules"
 	"github.com/portico-commerce/portico/adapter/rules/imports"
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 )
 
 // newRecordAdapter returns an adapter that serves the records of a database.
@@ -160,3 +163,27 @@ func (a *RecordAdapter) Trial() *RecordAdapter {
 	trial.Stores = rules.Stores(trial.rules(), a.db.ReaderOf)
 	return &trial
 }
+
+// A Database is the database to which transactions of records write.
+type Database struct {
+	*engine.DB
+	*RecordSet
+	media           media.Store // nil: images cannot be stored
+	mediaObjects    bool        // the rows of media files have the keys of objects
+	hasListingTable bool        // product_listing is a table, which needs updates, not a view
+	growth          growth
+}
+
+// newDatabase wraps db with the record layout and media store. Kinds: Unavailable, Internal.
+func newDatabase(ctx context.Context, db *engine.DB, records *RecordSet, media media.Store) (*Database, error) {
+	isTable, err := db.IsTable(ctx, "product_listing")
+	return &Database{DB: db, RecordSet: records, media: media, mediaObjects: media != nil && media.HasObjects(), hasListingTable: isTable}, err
+}
+
+// Media returns the media store, or nil if there is none.
+func (db *Database) Media() media.Store { return db.media }
+
+// A growth counts the records that imports of this process have created. PostgreSQL renews
+// the statistics of its tables from time to time; without them it mistakes the few rows
+// that a batch concerns for most of a table, and reads all of it for every batch.
+type growth struct{ created atomic.Int64 }

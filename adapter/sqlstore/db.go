@@ -3,14 +3,21 @@ package sqlstore
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
+	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/backups"
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
@@ -199,3 +206,128 @@ func (db *DB) OpenMedia(ctx context.Context, name string) (*adapter.MediaFile, e
 func (db *DB) RemoveAbandonedMedia(ctx context.Context) (int, error) {
 	return db.records.RemoveAbandonedMedia(ctx)
 }
+
+// maxEvidence is the maximum size of a result in bytes.
+const maxEvidence = 48 << 10
+
+// NoteEvidence stores a result, in place of the last one of that name. Processes that share
+// the database read it with Evidence. Kinds: Invalid for a content that is too long,
+// Unavailable, Internal.
+func (db *DB) NoteEvidence(ctx context.Context, name, content string) error {
+	return db.records.Write(ctx, opNoteEvidence, func(tx *engine.Tx) error { return noteEvidence(ctx, tx, name, content) })
+}
+
+const opNoteEvidence = "note evidence"
+
+// noteEvidence is NoteEvidence within a transaction.
+func noteEvidence(ctx context.Context, tx *engine.Tx, name, content string) error {
+	if len(content) > maxEvidence {
+		return &adapter.Error{Kind: adapter.Invalid, Op: opNoteEvidence, Err: fmt.Errorf("%s has %d bytes, and at most %d can be stored", name, len(content), maxEvidence)}
+	}
+	if err := forgetEvidence(ctx, tx, name); err != nil {
+		return err
+	}
+	_, err := tx.Run(ctx, "INSERT INTO evidence (name, content, noted_ms) VALUES (?, ?, ?)", name, content, time.Now().UnixMilli())
+	return err
+}
+
+// forgetEvidence deletes the result of a name.
+func forgetEvidence(ctx context.Context, tx *engine.Tx, name string) error {
+	_, err := tx.Run(ctx, "DELETE FROM evidence WHERE name = ?", name)
+	return err
+}
+
+// Evidence returns the last result of a name and the time when it was noted, or "" if there
+// is none. Kinds: Unavailable, Internal.
+func (db *DB) Evidence(ctx context.Context, name string) (content string, at time.Time, err error) {
+	err = engine.EachRow(ctx, db.records.ReadStatements.Query, func(rows *sql.Rows) error {
+		var ms int64
+		err := rows.Scan(&content, &ms)
+		at = time.UnixMilli(ms).UTC()
+		return err
+	}, "SELECT content, noted_ms FROM evidence WHERE name = ?", name)
+	return content, at, db.records.WrapError(ctx, "read evidence", err)
+}
+
+// Backup writes an archive of all tables at one moment, and of the images that they name. program is
+// the version that the archive records as its maker. Kinds: Unsupported for a database of another
+// version, Unavailable, Internal.
+func (db *DB) Backup(ctx context.Context, to io.Writer, program string, progress backups.Progress) (*backups.Manifest, error) {
+	from := backups.Store{DB: db.records.DB, Media: db.records.Media()}
+	manifest, err := backups.Save(ctx, from, to, program, progress)
+	return manifest, db.records.WrapError(ctx, "back up", err)
+}
+
+// Restore fills the database and the media store that o names from an archive. It fails with a
+// [*media.OwnerError] before it changes anything if the images may belong to another database. Kinds:
+// Conflict if the database is not empty, Unsupported for an archive of a newer version or of another
+// engine, Unavailable, Internal.
+func Restore(ctx context.Context, o Options, archive io.Reader, how backups.Options) (_ *backups.Manifest, err error) {
+	const op = "restore"
+	dsn := cmp.Or(o.DirectDSN, o.DSN) // restoring must not go through a pooler
+	claim := mediaClaim{identity: rand.Text(), takeOver: how.TakeMedia}
+	if err := checkMediaOfNewFile(ctx, o, claim); err != nil {
+		return nil, err
+	}
+	opened, err := engine.Open(engine.Options{DSN: dsn, PoolOptions: engine.PoolOptions{Create: true, Wrap: o.Wrap}})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	claim.db = opened
+	manifest, err := backups.Restore(ctx, backups.Store{DB: opened, Media: openMedia(o, claim)}, archive, how)
+	if store := openMedia(o, mediaClaim{db: opened, takeOver: true}); err == nil && store != nil {
+		// The archive may be older than identities: then the database has one only now.
+		err = store.(*media.Owned).Claim(ctx)
+	}
+	return manifest, opened.WrapError(ctx, op, err)
+}
+
+// checkMediaOfNewFile checks the store of media files for a file of SQLite that is not there yet, which
+// opening it would create.
+func checkMediaOfNewFile(ctx context.Context, o Options, claim mediaClaim) error {
+	path, store := engine.File(o.DSN), openMedia(o, claim)
+	if _, err := os.Stat(path); path == "" || store == nil || !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return store.(*media.Owned).Check(ctx)
+}
+
+// EraseCustomer erases a customer from all tables. The person holds the data to search other places
+// for. If note is not nil, the text that it returns for the receipt is stored in the same transaction
+// until EndErasure, so that a process that dies before it has shown the receipt leaves it there. The
+// text must name nobody. Kinds: NotFound, Unsupported for a record of a backend, Invalid for a note that is too long,
+// Unavailable, Internal.
+func (db *DB) EraseCustomer(ctx context.Context, o ErasureOptions, note func(*ErasureReceipt) (string, error)) (*ErasureReceipt, ErasedPerson, error) {
+	if note != nil {
+		o.Last = func(ctx context.Context, tx *engine.Tx, receipt *ErasureReceipt) error {
+			content, err := note(receipt)
+			if err != nil {
+				return err
+			}
+			return noteEvidence(ctx, tx, erasureNote(o.Customer), content)
+		}
+	}
+	return erase(ctx, db.records.DB, o)
+}
+
+// UnendedErasure returns the note of an EraseCustomer call without a later EndErasure, or "". Call
+// ScrubErased then, as EraseCustomer may have been interrupted before it scrubbed the file. Kinds:
+// Unavailable, Internal.
+func (db *DB) UnendedErasure(ctx context.Context, customer adapter.Key) (note string, err error) {
+	note, _, err = db.Evidence(ctx, erasureNote(customer))
+	return note, err
+}
+
+// ScrubErased removes the remains of deleted rows from the file of the database, as EraseCustomer
+// does at its end. Kinds: Unavailable, Internal.
+func (db *DB) ScrubErased(ctx context.Context) error { return scrub(ctx, db.records.DB) }
+
+// EndErasure deletes the note of EraseCustomer. Call it when somebody has the receipt. Kinds:
+// Unavailable, Internal.
+func (db *DB) EndErasure(ctx context.Context, customer adapter.Key) error {
+	return db.records.Write(ctx, "end erasure", func(tx *engine.Tx) error { return forgetEvidence(ctx, tx, erasureNote(customer)) })
+}
+
+// erasureNote is the name of the note of an erasure among the evidence.
+func erasureNote(customer adapter.Key) string { return fmt.Sprintf("erasure/%d", customer) }

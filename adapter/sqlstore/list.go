@@ -4,8 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
+
+	"github.com/huandu/go-sqlbuilder"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
@@ -127,4 +130,109 @@ func (s *recordStore) getOnDemand(ctx context.Context, p *adapter.GetParams) (ad
 		return adapter.Record{}, &adapter.Error{Kind: adapter.NotFound, Op: fmt.Sprintf("get %s %d", s.Table.Schema.Resource, p.Key)}
 	}
 	return found.Records[0], nil
+}
+
+// Select translates q to conditions and an order over t for the engine e, and
+// adds their arguments to sb. It fails with kind Unsupported for an attribute that t
+// does not have.
+func Select(e *engine.Engine, sb *sqlbuilder.SelectBuilder, t *engine.Table, q *adapter.Query) (*selection, error) {
+	s := &selection{arguments: maxArguments}
+	for _, condition := range q.Where {
+		expression, exact, err := s.condition(e, sb, t, condition)
+		if err != nil {
+			return nil, err
+		}
+		if exact {
+			s.Where = append(s.Where, expression)
+			continue
+		}
+		s.Residual = append(s.Residual, condition)
+		s.ResidualOnParts = s.ResidualOnParts || slices.ContainsFunc(condition.Any, func(test adapter.Test) bool {
+			at, _ := t.Schema.Index(test.Attribute)
+			return t.Schema.Attributes[at].Kind == adapter.KindRecords || t.Schema.Attributes[at].Added || t.Columns[at].Late
+		})
+	}
+	return s, s.orderBy(e, sb, t, q)
+}
+
+// orderBy adds the order of q and the start of its page, as far as SQL can express
+// them.
+func (s *selection) orderBy(e *engine.Engine, sb *sqlbuilder.SelectBuilder, t *engine.Table, q *adapter.Query) error {
+	ascending, descending := " ASC", " DESC" // keys are never null
+	added := false
+	if q.OrderBy == "" || q.OrderBy == t.Schema.Key {
+		s.Order = []string{t.KeyColumn() + ascending}
+		if q.Desc && q.OrderBy != "" {
+			s.Order[0] = t.KeyColumn() + descending
+		}
+	} else {
+		at, err := s.Attribute(t, q.OrderBy)
+		if err != nil {
+			return err
+		}
+		by := t.Columns[at].SortColumn(t.Schema.Attributes[at].Kind)
+		if by == "" {
+			return nil
+		}
+		direction := e.Ascending
+		if q.Desc {
+			direction = e.Descending
+		}
+		s.Order = []string{by + direction, t.KeyColumn() + ascending}
+		added = t.Schema.Attributes[at].Added
+	}
+	if q.After != nil {
+		s.After, s.Tail = afterCondition(e, sb, t, q)
+		s.ResidualOnParts = s.ResidualOnParts || added && s.After == ""
+	}
+	return nil
+}
+
+// afterCondition returns the condition of the records after q.After, and the condition of
+// the tail, which sorts after all of these, if there may be one. It returns "" if SQL
+// cannot express the condition exactly. A range of the sorted column comes first, so that
+// an index can be used; the key breaks ties.
+func afterCondition(e *engine.Engine, sb *sqlbuilder.SelectBuilder, t *engine.Table, q *adapter.Query) (after, tail string) {
+	key := int64(q.After.Key)
+	switch {
+	case q.OrderBy == "" || q.OrderBy == t.Schema.Key && !q.Desc:
+		return sb.GreaterThan(t.KeyColumn(), key), ""
+	case q.OrderBy == t.Schema.Key:
+		return sb.LessThan(t.KeyColumn(), key), ""
+	}
+	at, _ := t.Schema.Index(q.OrderBy)
+	kind := t.Schema.Attributes[at].Kind
+	column, later := t.Columns[at].SortColumn(kind), sb.GreaterThan(t.KeyColumn(), key)
+	switch {
+	case q.After.Value.Empty() && q.Desc:
+		return sb.And(sb.IsNull(column), later), ""
+	case q.After.Value.Empty():
+		return sb.Or(sb.IsNotNull(column), later), ""
+	}
+	w := conditionWriter{engine: e, sb: sb, table: t, column: &t.Columns[at], kind: kind}
+	compare := func(op adapter.Op) string {
+		return w.translate(adapter.Test{Attribute: q.OrderBy, Op: op, Operands: []string{q.After.Value.Text()}})
+	}
+	reached, passed := compare(adapter.GtEq), compare(adapter.Gt)
+	if q.Desc {
+		reached, passed, tail = compare(adapter.LtEq), compare(adapter.Lt), sb.IsNull(column)
+	}
+	if reached == "" || passed == "" {
+		return "", ""
+	}
+	return sb.And(reached, sb.Or(passed, later)), tail
+}
+
+// setPage sets the limit and the offset of a statement, replacing previous ones.
+func setPage(sb *sqlbuilder.SelectBuilder, q *adapter.Query) {
+	limit := q.Limit
+	if q.Offset > 0 {
+		sb.Offset(int(q.Offset))
+		if limit == 0 {
+			limit = math.MaxInt // some engines require a limit with an offset
+		}
+	}
+	if limit > 0 {
+		sb.Limit(int(limit))
+	}
 }

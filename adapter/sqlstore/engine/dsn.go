@@ -2,10 +2,18 @@ package engine
 
 import (
 	"bytes"
+	"context"
+	"database/sql"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 var errDSN = errors.New(`must be "sqlite:" and the path of a file, "postgres://user:password@host:5432/database", or "mysql:user:password@tcp(host:3306)/database"`)
@@ -100,4 +108,50 @@ func CheckFile(path string) (exists bool, err error) {
 		return true, errNotWAL
 	}
 	return true, nil
+}
+
+// Identity returns a text that is the same for DSNs of one database that differ only in the password
+// and in options for connecting and timeouts. It may differ for two DSNs of one database, but is never
+// the same for two databases, or two schemas of one. It returns "" if dsn is invalid.
+func Identity(dsn string) string {
+	e, name, err := Of(dsn)
+	if err != nil {
+		return ""
+	}
+	text := &strings.Builder{}
+	fmt.Fprintf(text, "%q", e.location(name))
+	// PostgreSQL finds tables by the user and by parameters of the session.
+	if c, err := pgconn.ParseConfig(name); err == nil && strings.HasPrefix(dsn, "postgres") {
+		fmt.Fprintf(text, " %q", c.User)
+		for _, parameter := range slices.Sorted(maps.Keys(c.RuntimeParams)) {
+			if parameter != "application_name" {
+				fmt.Fprintf(text, " %q %q", parameter, c.RuntimeParams[parameter])
+			}
+		}
+	}
+	return text.String()
+}
+
+// Place returns a text that identifies the place of a database, where only one database can exist
+// at a time: a name on a server, or a file of a machine. It is empty if the place cannot be
+// determined. Servers and machines in containers may have the same names and addresses, so the text
+// is unique only within one network, unless PlaceIsUnique is set.
+func (e *Engine) Place(ctx context.Context, pool *sql.DB, name string) (place string) {
+	if e.mediaDir != nil { // a file
+		host, err := os.Hostname()
+		if err != nil {
+			return ""
+		}
+		path, err := filepath.Abs(name)
+		if err != nil {
+			return ""
+		}
+		return e.System + " " + host + " " + path
+	}
+	for _, text := range e.placeSQL {
+		if err := pool.QueryRowContext(ctx, text).Scan(&place); err == nil {
+			return e.System + " " + place
+		}
+	}
+	return ""
 }

@@ -3,7 +3,12 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"math/bits"
+	"strings"
 	"sync"
+	"unicode/utf8"
+
+	"github.com/portico-commerce/portico/adapter"
 )
 
 // maxStatements bounds the prepared statements of one pool. Once it is reached, further statements
@@ -135,4 +140,98 @@ func (s *statements) queryTx(ctx context.Context, tx *sql.Tx, text string, argum
 		return tx.StmtContext(ctx, stmt).QueryContext(ctx, arguments...)
 	}
 	return tx.QueryContext(ctx, s.engine.Rebind(text), arguments...)
+}
+
+// IDsPerStatement is the number of ids that one statement looks for.
+const IDsPerStatement = 128
+
+// PadToPowerOfTwo repeats the last argument of an IN list until the length is a power
+// of two. The result selects the same rows, and lists of all lengths share a few
+// prepared statements.
+func PadToPowerOfTwo(arguments []any) []any {
+	if len(arguments) == 0 {
+		return arguments
+	}
+	last := arguments[len(arguments)-1]
+	for wanted := 1 << bits.Len(uint(len(arguments)-1)); len(arguments) < wanted; {
+		arguments = append(arguments, last)
+	}
+	return arguments
+}
+
+// KeyArguments returns keys as the arguments of an IN list.
+func KeyArguments(keys []adapter.Key) []any {
+	arguments := make([]any, len(keys), 2*len(keys))
+	for i, key := range keys {
+		arguments[i] = int64(key)
+	}
+	return PadToPowerOfTwo(arguments)
+}
+
+// InList returns a condition that a column is one of some arguments.
+func InList(column string, arguments []any) string {
+	return column + " IN (" + strings.Repeat("?, ", len(arguments)-1) + "?)"
+}
+
+// NullIfZero returns v, or nil for the zero value.
+func NullIfZero[T comparable](v T) any {
+	if v == *new(T) {
+		return nil
+	}
+	return v
+}
+
+// Flag returns 1 for true and 0 for false.
+func Flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// StorableText returns a text for people in its stored form, in at most most bytes.
+func StorableText(text string, most int) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "�"), "\x00", "�")
+	if len(text) <= most {
+		return text
+	}
+	end := most
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
+}
+
+// Storable reports whether every engine can store a text of at most longest characters;
+// 0 means any number.
+func Storable(text string, longest int) bool {
+	return utf8.ValidString(text) && !strings.ContainsRune(text, 0) && (longest == 0 || utf8.RuneCountInString(text) <= longest)
+}
+
+// A Counter is a key column whose values the database generates.
+type Counter struct{ Table, Column string }
+
+// CounterStatements return the statements that move a counter; a field is nil if the
+// engine needs no such statement.
+type CounterStatements struct {
+	// Restart makes a counter start again, within a transaction that has emptied the
+	// table.
+	Restart func(Counter) string
+	// Advance moves a counter past all stored keys, within a transaction.
+	Advance func(Counter) string
+	// PassKey moves a counter past one key, within a transaction. The statement behind finds a
+	// row if the counter is not there yet; the statements move then move it while no other
+	// transaction can use the counter. It is nil for engines that pass keys by themselves.
+	PassKey func(c Counter, key int64) (behind string, move []string)
+	// Last selects the last key that a counter gave, or 0. It is nil for engines that Describe
+	// a table.
+	Last func(Counter) string
+	// Describe and ContinueAt are for engines that can pass keys that no record has only
+	// outside a transaction: Describe finds a text with "AUTO_INCREMENT=" and the next key, if
+	// it is not the first, and ContinueAt makes a key the next one.
+	Describe   func(Counter) string
+	ContinueAt func(c Counter, next int64) string
+	// Resync moves a counter to the greatest stored key, outside a transaction, for engines
+	// that cannot do so within one.
+	Resync func(Counter) string
 }
