@@ -6,7 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/portico-commerce/portico/adapter"
 )
 
 // Folder is the legacy store's folder of images, below its media folder.
@@ -91,4 +96,103 @@ func cleanName(file string) (name string, ok bool) {
 // readAtMost reads at most one byte more than max.
 func readAtMost(r io.Reader, max int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, max+1))
+}
+
+// A folder is a media folder on disk.
+type folder struct{ root *os.Root }
+
+// openFolder opens a media folder. path may also be the folder of images itself or the folder
+// of the whole shop.
+func openFolder(path string) (*folder, error) {
+	if info, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("%s is neither a folder nor a file .tar, .tar.gz or .tgz", path)
+	}
+	for _, below := range []string{Folder, "media/" + Folder, "pub/media/" + Folder} {
+		root, err := os.OpenRoot(filepath.Join(path, filepath.FromSlash(below)))
+		if err == nil {
+			return &folder{root}, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("%s has no folder %s: name the media folder of the shop", path, Folder)
+}
+
+// read implements files. Everything that is not a file, or to which a link leads out of the
+// folder, counts as missing.
+func (f *folder) read(_ context.Context, name string, max int64) ([]byte, error) {
+	info, err := f.root.Stat(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // opening a pipe would wait for a writer
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	file, err := f.root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	return readAtMost(file, max)
+}
+
+func (f *folder) Close() error { return f.root.Close() }
+
+// mediaFiles has the files of imported images. It notes which are missing. It is not safe
+// for concurrent use.
+type mediaFiles struct {
+	*source
+	ahead   *ahead            // of the images that are being imported
+	missing map[string]string // reason by file, since take was called
+}
+
+// openMedia opens the files of images at a location, for images of at most maxBytes.
+func openMedia(ctx context.Context, location string, maxBytes int64) (*mediaFiles, error) {
+	source, err := Open(ctx, location, maxBytes)
+	if err != nil {
+		return nil, fmt.Errorf("--media: %w", err)
+	}
+	return &mediaFiles{source: source, ahead: source.Ahead(nil), missing: map[string]string{}}, nil
+}
+
+// expect announces the images of the next batch: an import asks for files by name.
+func (m *mediaFiles) expect(batch []adapter.Aggregate) {
+	var files []string
+	for _, one := range batch {
+		for _, part := range one.Parts {
+			if part.Schema.Resource == adapter.ProductImages {
+				files = append(files, part.Get("file").Text())
+			}
+		}
+	}
+	slices.Sort(files)
+	m.ahead = m.Ahead(slices.Compact(files))
+}
+
+// content returns the bytes of a file, for an import. A file that is too large counts as
+// missing.
+func (m *mediaFiles) content(ctx context.Context, file string) ([]byte, error) {
+	content, err := m.ahead.Read(ctx, file)
+	reason := ""
+	switch {
+	case errors.Is(err, errTooLarge):
+		reason = "the file is larger than limits.body_bytes, so the image has no bytes"
+		err = fmt.Errorf("%w: %w", fs.ErrNotExist, err)
+	case errors.Is(err, fs.ErrNotExist):
+		reason = "the file is missing, so the image has no bytes"
+	}
+	if reason != "" {
+		m.missing[file] = reason
+	}
+	return content, err
+}
+
+// take returns the missing files since it was last called, with the reasons.
+func (m *mediaFiles) take() map[string]string {
+	missing := m.missing
+	m.missing = map[string]string{}
+	return missing
 }

@@ -13,8 +13,8 @@
 //   - read.go and view.go: List and Get, and the values that a record shows at a store view.
 //   - tx.go, images.go and imports.go: the database operations that package rules needs,
 //     [rules.Tx].
-//   - load.go: how an adapter is filled, from a data set or with records of another system.
-//   - memstore.go: the adapter itself, and how reads and writes meet.
+//   - memstore.go: the adapter itself, how reads and writes meet, and how it is filled, from a data
+//     set or with records of another system.
 //
 // # Principles
 //

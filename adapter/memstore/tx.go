@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/outbox"
 	"github.com/portico-commerce/portico/adapter/rules"
 )
 
@@ -313,3 +314,24 @@ func (x tx) Saved(context.Context, ...adapter.Key) error { return nil }
 
 // Restocked does nothing.
 func (x tx) Restocked(context.Context, ...adapter.Key) error { return nil }
+
+// Mirrored returns false: no other system repeats client writes to records in memory. The
+// operations on entries below are therefore never called with any.
+func (tx) Mirrored(context.Context, adapter.Resource) (bool, error) { return false, nil }
+
+// Enqueue does nothing.
+func (tx) Enqueue(context.Context, ...outbox.Entry) error { return nil }
+
+// Entries returns none.
+func (tx) Entries(context.Context, adapter.Resource, []adapter.Key) ([]outbox.Entry, error) {
+	return nil, nil
+}
+
+// Agree does nothing.
+func (tx) Agree(context.Context, outbox.Entry) error { return nil }
+
+// Drop does nothing.
+func (tx) Drop(context.Context, outbox.Entry) error { return nil }
+
+// NoteConflicts does nothing.
+func (tx) NoteConflicts(context.Context, ...outbox.Conflict) error { return nil }
