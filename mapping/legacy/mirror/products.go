@@ -1,7 +1,11 @@
 package mirror
 
 import (
+	"encoding/base64"
+	"errors"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/codec"
@@ -134,4 +138,213 @@ func productMembers(fields []field, stockData []contract.Rule, record adapter.Re
 		members = append(members, codec.Member{Key: "stock_data", Value: newStock(stockData, items[0])})
 	}
 	return members
+}
+
+// imageFields returns the fields of an image that clients can change. A position and an exclude
+// flag cannot be removed from a scope.
+func imageFields(table *contract.FieldTable) []field {
+	fields := []field{
+		{name: "label", value: scalar, null: asEmptyText, absent: asEmptyText},
+		{name: "position", value: scalar},
+		{name: "exclude", value: scalar},
+		{name: "types", value: func(v adapter.Value) (codec.Node, bool) { return codec.TextsNode(v.Texts()), v.Kind() == adapter.Texts }},
+	}
+	return slices.DeleteFunc(fields, func(f field) bool { return !isWritable(table, f.name) })
+}
+
+// imageBody adds the fields of an image and returns the method of the request.
+//
+// An image that was removed from a store view, and nothing else, is deleted there. The original
+// then deletes it everywhere unless another scope uses it. So if the default scope does not, the
+// image loses its types at the store view instead; it is then also shown there with its present
+// label, position and exclude flag, even if these change later in the default scope.
+func (u *update) imageBody(fields []field) contract.Method {
+	var types []string
+	for _, use := range contract.ImageUses() {
+		if u.imageOf(use, u.storeID) == u.record.Key() {
+			types = append(types, use)
+		}
+	}
+	u.record = u.record.Clone()
+	u.record.Set("types", adapter.TextsValue(types))
+	if u.asks("removed") {
+		u.attributes = append([]string{"types"}, u.attributes...)
+		usedByDefault := slices.ContainsFunc(contract.ImageUses(), func(use string) bool { return u.imageOf(use, 0) == u.record.Key() })
+		changed := slices.ContainsFunc(fields, func(f field) bool { return f.name != "types" && u.asks(f.name) })
+		if u.storeID != 0 && usedByDefault && !changed && len(types) == 0 {
+			return contract.DELETE
+		}
+	}
+	u.addFields(fields)
+	return contract.PUT
+}
+
+// imageOf returns the image of the product that a type points to in a scope, or 0.
+func (u *update) imageOf(use string, storeID int64) adapter.Key {
+	for _, level := range []int64{storeID, 0} {
+		for _, l := range u.of.Levels {
+			if l.StoreID != level || l.Record.Schema.Resource != adapter.Products {
+				continue
+			}
+			if pointer := l.Record.Get(use + "_id"); pointer.Kind() != adapter.Absent {
+				return adapter.Key(pointer.Int())
+			}
+		}
+	}
+	return 0
+}
+
+var errNoContent = errors.New("an image is created with its bytes: set the attribute content")
+
+// imageMembers returns the body that creates an image. The original decides its final file
+// name, as a store of Portico does; the media type determines the extension.
+func imageMembers(fields []field, record adapter.Record) ([]codec.Member, error) {
+	content := record.Get("content").Text()
+	if content == "" {
+		return nil, &adapter.Error{Kind: adapter.Invalid, Op: "mirror: create " + string(record.Schema.Resource), Field: "content", Err: errNoContent}
+	}
+	file := path.Base(record.Get("file").Text())
+	extension := path.Ext(file)
+	return append(newMembers(fields, record),
+		codec.Member{Key: "file_name", Value: codec.TextNode(strings.TrimSuffix(file, extension))},
+		codec.Member{Key: "file_mime_type", Value: codec.TextNode(declaredType(record.Get("media_type").Text(), extension))},
+		codec.Member{Key: "file_content", Value: codec.TextNode(base64.StdEncoding.EncodeToString([]byte(content)))},
+	), nil
+}
+
+// declaredType returns the media type to declare so that the file gets an extension: if possible,
+// the one that fits its bytes.
+func declaredType(mediaType, extension string) string {
+	all := contract.ImageTypes()
+	if slices.ContainsFunc(all, func(t contract.ImageType) bool { return t.MediaType == mediaType && "."+t.Extension == extension }) {
+		return mediaType
+	}
+	for _, t := range all {
+		if "."+t.Extension == extension {
+			return t.MediaType
+		}
+	}
+	return mediaType
+}
+
+// websiteMembers returns the body that assigns a product to a website, with the copies that
+// the assignment makes. The original copies values of website scope as well, whatever the
+// record says (product_parts 3.5).
+func websiteMembers(record adapter.Record) []codec.Member {
+	members := integerMembers(record, "website_id")
+	var copies []codec.Node
+	for _, entry := range record.Get("copies").Records() {
+		copies = append(copies, codec.RecordNode(integerMembers(entry, "store_from", "store_to")...))
+	}
+	if len(copies) > 0 {
+		members = append(members, codec.Member{Key: "copy_to_stores", Value: codec.ListNode(copies)})
+	}
+	return members
+}
+
+// commentMembers returns the body that adds a comment to an order, and sets the order's
+// status unless the comment leaves it absent (stock_orders 6). If the comment says that the
+// customer was notified, the original sends the e-mail.
+func commentMembers(record adapter.Record) []codec.Member {
+	members := integerMembers(record, "is_visible_on_front", "is_customer_notified")
+	if comment := record.Get("comment"); !comment.Empty() {
+		members = append(members, codec.Member{Key: "comment", Value: codec.TextNode(comment.Text())})
+	}
+	if status := record.Get("status"); status.Kind() != adapter.Absent { // an empty text for null
+		members = append(members, codec.Member{Key: "status", Value: codec.TextNode(status.Text())})
+	}
+	return members
+}
+
+// integerMembers returns the integers among some values of a record.
+func integerMembers(record adapter.Record, names ...string) (members []codec.Member) {
+	for _, name := range names {
+		if v := record.Get(name); v.Kind() == adapter.Integer {
+			members = append(members, codec.Member{Key: name, Value: codec.NumberNode(v.Text())})
+		}
+	}
+	return members
+}
+
+// stockFields returns the fields of a stock item that clients can write, except
+// stock_status_changed_auto, which every save derives. None of them can be null: a
+// notify_stock_qty cannot be removed.
+//
+// The interface refuses fractions in min_sale_qty, max_sale_qty and qty_increments, although
+// stock_data of a product may hold them.
+func stockFields(table *contract.FieldTable) (fields []field) {
+	for i := range table.Fields {
+		name := table.Fields[i].Name
+		if isWritable(table, name) && name != "item_id" && name != "stock_status_changed_auto" {
+			fields = append(fields, field{name: name, value: scalar})
+		}
+	}
+	return fields
+}
+
+// stockItemBody adds the fields of a stock item, always with qty, which the original requires
+// (stock_orders 2.3).
+func (u *update) stockItemBody(fields []field) {
+	for i := range fields {
+		f := &fields[i]
+		if u.asks(f.name) {
+			u.add(f)
+		} else if n, ok := f.node(u.record.Get(f.name)); ok && f.name == "qty" {
+			u.put(f.name, n)
+		}
+	}
+}
+
+// unchangedStock returns the stock_data with which an update of a product leaves its stock item as
+// it is now, without the quantity, which a checkout of the legacy store may change at the same time
+// (products 5.6 and 7.2). needed is false if an update without stock_data does so: it sets three
+// flags, and these are set already.
+//
+// One value may be lost: is_decimal_divided of an item that is not sold in fractions, where it has
+// no meaning.
+func unchangedStock(item adapter.Record) (data codec.Node, needed bool) {
+	set := func(name string) bool { return item.Get(name).Int() != 0 }
+	asShop, manages := set("use_config_manage_stock"), set("manage_stock")
+	if asShop && set("use_config_min_sale_qty") && set("use_config_max_sale_qty") {
+		return data, false
+	}
+	data.Kind = codec.Struct
+	put := func(name string, is bool) {
+		value := "0"
+		if is {
+			value = "1"
+		}
+		data.Members = append(data.Members, codec.Member{Key: name, Value: codec.NumberNode(value)})
+	}
+	if asShop {
+		put("use_config_manage_stock", true)
+	} else {
+		put("manage_stock", manages) // otherwise the one that applies is stored
+	}
+	if (asShop || manages) && set("is_qty_decimal") && set("is_decimal_divided") { // otherwise the second is reset
+		put("is_qty_decimal", true)
+		put("is_decimal_divided", true)
+	}
+	return data, true
+}
+
+// newStock returns the stock_data that creates a stock item. A value that a flag replaces by
+// the shop's setting is left out, as the original ignores it next to its flag.
+func newStock(rules []contract.Rule, item adapter.Record) codec.Node {
+	set := func(name string) bool { return item.Get(name).Int() != 0 }
+	data := codec.Node{Kind: codec.Struct}
+	for _, d := range rules {
+		n, ok := scalar(item.Get(d.Field)) // none for the alias of a flag
+		switch {
+		case !ok:
+			continue
+		case d.Field == "manage_stock" && set("manage_stock"):
+		case d.Field == "use_config_manage_stock" && set("manage_stock") && set("use_config_manage_stock"):
+			continue // only without the flag is manage_stock stored, and the flag is set for new items
+		case d.Config != "" && set(d.Config):
+			continue
+		}
+		data.Members = append(data.Members, codec.Member{Key: d.Field, Value: n})
+	}
+	return data
 }

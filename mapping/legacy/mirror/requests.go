@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/codec"
@@ -164,4 +166,187 @@ func (r *Requests) request(method contract.Method, record adapter.Record, storeI
 func encode(members []codec.Member) []byte {
 	record := codec.RecordNode(members...)
 	return codec.Append(nil, contract.JSON, "", &record, false)
+}
+
+// A call is a write of the interface: its name in the route table, and the parts of its path.
+type call struct {
+	resource adapter.Resource
+	method   contract.Method
+	name     string
+	params   []param
+	// atStores: the call has a path for each store view, to which the values are written.
+	atStores bool
+}
+
+// A param is a parameter of a path, and the attribute of the record that holds its value.
+type param struct{ name, attribute string }
+
+// calls returns the writes of records, except updateStockItems, which only makes several
+// updates of the same kind.
+func calls() []call {
+	customer, item := param{"id", "entity_id"}, param{"id", "item_id"}
+	product, sold := param{"id", "product_id"}, param{"product_id", "product_id"}
+	image := []param{product, {"image", "id"}}
+	return []call{
+		{resource: adapter.Customers, method: contract.POST, name: "createCustomer"},
+		{resource: adapter.Customers, method: contract.PUT, name: "updateCustomer", params: []param{customer}},
+		{resource: adapter.Customers, method: contract.DELETE, name: "deleteCustomer", params: []param{customer}},
+		{resource: adapter.CustomerAddresses, method: contract.POST, name: "createCustomerAddress", params: []param{{"customer_id", "customer_id"}}},
+		{resource: adapter.CustomerAddresses, method: contract.PUT, name: "updateCustomerAddress", params: []param{{"id", "entity_id"}}},
+		{resource: adapter.CustomerAddresses, method: contract.DELETE, name: "deleteCustomerAddress", params: []param{{"id", "entity_id"}}},
+		{resource: adapter.Products, method: contract.POST, name: "createProduct"},
+		{resource: adapter.Products, method: contract.PUT, name: "updateProduct", params: []param{{"id", "entity_id"}}, atStores: true},
+		{resource: adapter.Products, method: contract.DELETE, name: "deleteProduct", params: []param{{"id", "entity_id"}}},
+		{resource: adapter.StockItems, method: contract.PUT, name: "updateStockItem", params: []param{item}},
+		{resource: adapter.ProductImages, method: contract.POST, name: "createProductImage", params: []param{product}, atStores: true},
+		{resource: adapter.ProductImages, method: contract.PUT, name: "updateProductImage", params: image, atStores: true},
+		{resource: adapter.ProductImages, method: contract.DELETE, name: "deleteProductImage", params: image, atStores: true},
+		{resource: adapter.ProductWebsites, method: contract.POST, name: "createProductWebsites", params: []param{sold}},
+		{resource: adapter.ProductWebsites, method: contract.DELETE, name: "deleteProductWebsite", params: []param{sold, {"website_id", "website_id"}}},
+		{resource: adapter.ProductCategories, method: contract.POST, name: "createProductCategory", params: []param{product}},
+		{resource: adapter.ProductCategories, method: contract.DELETE, name: "deleteProductCategory", params: []param{product, {"category_id", "category_id"}}},
+		{resource: adapter.OrderComments, method: contract.POST, name: "createOrderComment", params: []param{{"id", "parent_id"}}},
+	}
+}
+
+// callOf returns the call that writes the records of a resource with a method.
+func callOf(resource adapter.Resource, method contract.Method) (c call, ok bool) {
+	for _, c := range calls() {
+		if c.resource == resource && c.method == method {
+			return c, true
+		}
+	}
+	return call{}, false
+}
+
+// path returns the path of the call that writes a record with a method.
+func (r *Requests) path(method contract.Method, record adapter.Record, storeID int64) (string, error) {
+	op := fmt.Sprintf("mirror: %s %s", method, record.Schema.Resource)
+	c, ok := callOf(record.Schema.Resource, method)
+	if !ok {
+		return "", &adapter.Error{Kind: adapter.Unsupported, Op: op}
+	}
+	values := map[string]string{}
+	for _, p := range c.params {
+		id := record.Get(p.attribute).Int()
+		if id <= 0 {
+			return "", &adapter.Error{Kind: adapter.Invalid, Op: op, Field: p.attribute, Err: fmt.Errorf("the path needs it: it must be positive")}
+		}
+		values[p.name] = strconv.FormatInt(id, 10)
+	}
+	if c.atStores && storeID != 0 {
+		values["store"] = strconv.FormatInt(storeID, 10)
+	}
+	for _, route := range r.routes {
+		if path, ok := fill(route.Path, values); ok && route.Calls[method] == c.name {
+			return path, nil
+		}
+	}
+	return "", &adapter.Error{Kind: adapter.Internal, Op: op, Err: fmt.Errorf("the route table has no call %s with the parameters %v", c.name, values)}
+}
+
+// fill replaces the parameters in a path of the route table. ok is false if the path's parameters
+// and the keys of values differ.
+func fill(path string, values map[string]string) (filled string, ok bool) {
+	parts := strings.Split(path, "/")
+	used := 0
+	for i, part := range parts {
+		name, isParam := strings.CutPrefix(part, ":")
+		if !isParam {
+			continue
+		}
+		value, ok := values[name]
+		if !ok {
+			return "", false
+		}
+		parts[i] = value
+		used++
+	}
+	return strings.Join(parts, "/"), used == len(values)
+}
+
+// presentValues returns a record of an aggregate with its own values in a scope: absent ones are
+// inherited. Global values, which clients cannot scope, have the default scope's value in every
+// scope.
+func presentValues(of *adapter.Aggregate, resource adapter.Resource, key adapter.Key, storeID int64) (record adapter.Record, found bool) {
+	is := func(r adapter.Record) bool {
+		return r.Schema != nil && r.Schema.Resource == resource && r.Key() == key
+	}
+	if is(of.Record) {
+		record = of.Record
+	} else if at := slices.IndexFunc(of.Parts, is); at >= 0 {
+		record = of.Parts[at]
+	} else {
+		return record, false
+	}
+	if storeID == 0 && !record.Schema.PerLevel {
+		return record, true
+	}
+	record = record.Clone()
+	for i := range record.Values {
+		if a := &record.Schema.Attributes[i]; !a.Static && a.Scope != adapter.ScopeGlobal {
+			record.Values[i] = adapter.Value{}
+		}
+	}
+	for _, l := range of.Levels {
+		if l.StoreID != storeID || !is(l.Record) {
+			continue
+		}
+		for i, a := range record.Schema.Attributes {
+			if v := l.Record.Get(a.Name); v.Kind() != adapter.Absent && !a.Static && a.Scope != adapter.ScopeGlobal {
+				record.Values[i] = v
+			}
+		}
+	}
+	return record, true
+}
+
+// partOf returns the first part of an aggregate that is a record of a resource.
+func partOf(of *adapter.Aggregate, resource adapter.Resource) (part adapter.Record, found bool) {
+	at := slices.IndexFunc(of.Parts, func(r adapter.Record) bool { return r.Schema.Resource == resource })
+	if at < 0 {
+		return part, false
+	}
+	return of.Parts[at], true
+}
+
+// An update collects the body of a request for the present values of a record.
+type update struct {
+	of         *adapter.Aggregate
+	record     adapter.Record // with its own values in the scope
+	storeID    int64
+	attributes []string // the requested ones
+
+	members       []codec.Member
+	sent, omitted []string // of the requested attributes
+}
+
+// asks reports whether an attribute was requested.
+func (u *update) asks(name string) bool { return slices.Contains(u.attributes, name) }
+
+// addFields adds the requested fields.
+func (u *update) addFields(fields []field) {
+	for i := range fields {
+		if u.asks(fields[i].name) && !fields[i].createOnly {
+			u.add(&fields[i])
+		}
+	}
+}
+
+// add adds a requested field, if the interface has a form for its value.
+func (u *update) add(f *field) {
+	v := u.record.Get(f.name)
+	n, ok := f.node(v)
+	switch {
+	case ok:
+		u.sent = append(u.sent, f.name)
+		u.put(f.name, n)
+	case !f.onlySet:
+		u.omitted = append(u.omitted, f.name)
+	}
+}
+
+// put adds a member.
+func (u *update) put(name string, n codec.Node) {
+	u.members = append(u.members, codec.Member{Key: name, Value: n})
 }
