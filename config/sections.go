@@ -1,6 +1,12 @@
 package config
 
-import "time"
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
 
 // Limits bounds single requests, and the memory that all requests hold together.
 type Limits struct {
@@ -136,4 +142,81 @@ type Stock struct {
 	Backorders  int64  `setting:"stock.backorders" default:"0" range:"0 2" help:"For items that use the store's value: 0 allows no backorders, 1 allows quantities below zero, 2 allows them and notifies the customer."`
 	ManageStock bool   `setting:"stock.manage" default:"true" help:"Whether stock is managed, for items that use the store's value."`
 	HideSoldOut bool   `setting:"stock.hide_sold_out" default:"false" help:"Whether the lists that Customers and Guests read leave out products that are not in stock at the website. Such a product can still be read alone, and is in the lists of Admins."`
+}
+
+// Follow configures how "portico serve" follows the legacy store's database. Without DSN it
+// does not.
+type Follow struct {
+	DSN           string        `setting:"follow.dsn" secret:"true" pattern:"(?:mysql:(?s:.*)/[^/?]+(?:[?].*)?)?" must:"be mysql:user:password@tcp(host:3306)/database" help:"The legacy store's database, mysql:user:password@tcp(host:3306)/database, which one of all processes of portico serve follows: it takes over what changes there. The store must have been filled from it by portico import. Empty: none follows."`
+	Prefix        string        `setting:"follow.prefix" pattern:"[A-Za-z0-9_]{0,32}" must:"have at most 32 letters, digits and underscores" help:"Prefix of the table names there."`
+	Source        string        `setting:"follow.source" pattern:"[A-Za-z0-9_-]{0,64}" must:"have at most 64 letters, digits, underscores and hyphens" help:"Name under which the store notes the legacy store, as portico import --source has it: that of an earlier import if the shop has moved to another server since. Empty: one made from the server and the database."`
+	Charset       string        `setting:"follow.charset" help:"Encoding that texts there really have if the tables claim another one, such as windows-1252, as portico import --charset has it."`
+	OldTLS        bool          `setting:"follow.old_tls" default:"false" help:"Whether TLS 1.0 and 1.1 of an old database server are accepted, for a DSN with tls=."`
+	Rate          int           `setting:"follow.rate" default:"0" range:"0 100000000" help:"Maximum average number of rows per second that comparisons of everything read there, to spare the running shop. Changes that the legacy store dates do not wait for it. Too low: a comparison takes longer than follow.compare_period. 0: no limit."`
+	Media         string        `setting:"follow.media" help:"Where the files of images are: the legacy store's media folder, its http(s) URL, or a .tar or .tar.gz of it. Empty: new images come without bytes."`
+	Mode          string        `setting:"follow.mode" default:"auto" choices:"auto polling" help:"How Portico learns what has changed there. auto: from the server's binary log, if that can be read, and else by polling; portico follow --check says what is missing. polling: without the log."`
+	Interval      time.Duration `setting:"follow.interval" default:"5s" range:"100ms 1h" help:"Time between two polls for what the legacy store has dated as changed. With the binary log changes arrive at once."`
+	Overlap       time.Duration `setting:"follow.overlap" default:"1m" range:"1s 1h" help:"How long before the last poll a poll looks back. Set it to longer than the clocks of the legacy store's servers differ and than its transactions take. What a poll misses is found within follow.compare_period."`
+	ComparePeriod time.Duration `setting:"follow.compare_period" default:"10m" range:"1s 168h" help:"Time over which one comparison of everything is spread, also with the binary log. It finds what polling does not, such as deletions and changes that the legacy store does not date: no change arrives later than that, unless follow.rate is too low."`
+	Wait          time.Duration `setting:"follow.wait" default:"2s" range:"0s 1m" help:"How long the reply of the legacy store to a write may wait until its changes are here: then clients read here what they have written there. 0: replies do not wait."`
+}
+
+// PollOnly reports whether Portico polls the legacy store's tables instead of reading the
+// binary log.
+func (f Follow) PollOnly() bool { return f.Mode == "polling" }
+
+// Tracing configures traces. Without Endpoint there are none.
+type Tracing struct {
+	Endpoint string      `setting:"tracing.endpoint" form:"URL" help:"URL of the OpenTelemetry collector that gets traces by OTLP over HTTP, such as http://127.0.0.1:4318. Without a path Portico adds /v1/traces. Empty: nothing is traced."`
+	Sample   float64     `setting:"tracing.sample" form:"share" default:"0.01" help:"Share of the requests that are traced. For a request with a traceparent, its caller has decided: Portico traces what the caller traces."`
+	Headers  http.Header `setting:"tracing.headers" form:"headers" secret:"true" help:"Headers for the collector, such as Authorization=Bearer%20KEY: names and values with percent signs for special characters, separated by commas, as in OTEL_EXPORTER_OTLP_HEADERS."` // may hold credentials
+}
+
+// SpansURL returns the URL to which spans are posted.
+func (t Tracing) SpansURL() string {
+	if u, err := url.Parse(t.Endpoint); err == nil && t.Endpoint != "" && u.Path == "" {
+		return t.Endpoint + "/v1/traces"
+	}
+	return t.Endpoint
+}
+
+// maxHeaders is the maximum length of tracing.headers in bytes.
+const maxHeaders = 8 << 10
+
+// errHeaders does not repeat the text, which may hold credentials.
+var errHeaders = errors.New("must be names and values such as Authorization=Bearer%20KEY, separated by commas")
+
+func validHeaders(text string) error {
+	_, err := parseHeaders(text)
+	return err
+}
+
+// parseHeaders parses a list of headers in the form of OTEL_EXPORTER_OTLP_HEADERS.
+func parseHeaders(text string) (http.Header, error) {
+	header := http.Header{}
+	if text = strings.TrimSpace(text); text == "" {
+		return header, nil
+	}
+	if len(text) > maxHeaders {
+		return nil, errHeaders
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		name, escaped, found := strings.Cut(part, "=")
+		value, err := url.PathUnescape(strings.TrimSpace(escaped))
+		if name = strings.TrimSpace(name); !found || err != nil || !isToken(name) || !isPrintable(value) {
+			return nil, errHeaders
+		}
+		header.Add(name, value)
+	}
+	return header, nil
+}
+
+// isToken reports whether a text can be the name of a header.
+func isToken(text string) bool {
+	return text != "" && strings.Trim(text, "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == ""
+}
+
+// isPrintable reports whether a text can be the value of a header.
+func isPrintable(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }

@@ -3,6 +3,7 @@ package contracttests
 import (
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -289,4 +290,38 @@ func isToken(s string) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
 			strings.ContainsRune("!#$%&'*+-.^_`|~", r))
 	}) < 0
+}
+
+//go:embed documented/*.json
+var documentedExchanges embed.FS
+
+// DocumentedExchanges returns the exchanges of the document's own clauses: the differences of
+// the documented dialect from the recorded original, and the rows of the document's tables.
+// They hold only in the documented dialect.
+func DocumentedExchanges() ([]Exchange, error) {
+	sub, err := fs.Sub(documentedExchanges, "documented")
+	if err != nil {
+		return nil, err
+	}
+	return Load(sub)
+}
+
+//go:embed rich/reads.json.gz
+var richReads []byte
+
+// RichExchanges returns recorded reads of a larger shop than the demo store: with three
+// websites, store views that have values of their own, all types of products, and orders of
+// every state. They hold in the dialect magento, for a server with the records and the
+// credentials of that shop. Where the original leaves the order of records open, they are
+// sorted by id. The caller may modify the slice.
+func RichExchanges() ([]Exchange, error) {
+	const name = "reads.json"
+	unpacked, err := gzip.NewReader(bytes.NewReader(richReads))
+	if err == nil {
+		var data []byte
+		if data, err = io.ReadAll(io.LimitReader(unpacked, maxExchangeFile)); err == nil {
+			return decodeExchanges(name, data, (*Step).validate)
+		}
+	}
+	return nil, fmt.Errorf("contracttests: %s: %w", name, err)
 }

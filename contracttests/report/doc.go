@@ -11,7 +11,7 @@
 //     clause that requires it, and the differences. Each clause, and each difference between
 //     the dialects, is shown with its section of the specification.
 //  3. Failures are grouped by cause, the same kind of difference at the same place, because
-//     one fault of a server fails hundreds of cases (causes.go).
+//     one fault of a server fails hundreds of cases (summary.go).
 //  4. Missing tests are as visible as failures: skipped runs, clauses whose runs were all
 //     skipped, and clauses without a run.
 //  5. The HTML page is one file and loads nothing from the network. Its content security

@@ -3,9 +3,12 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"github.com/portico-commerce/portico/contracttests"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/portico-commerce/portico/contracttests"
 )
 
 // A clauseState is the outcome of a clause over all results that cover it. It is also the
@@ -198,4 +201,203 @@ func (t tally) verdict() string {
 	default:
 		return "passed"
 	}
+}
+
+// A cause is a group of failures that have a deviation in common: the same kind of
+// difference at the same place.
+type cause struct {
+	Text     string // the deviation on one printable line
+	Failures []*contracttests.Result
+	// more has, for each failure, whether it has other deviations than the first one.
+	more []bool
+}
+
+// First returns the failure that is shown in full.
+func (c *cause) First() *contracttests.Result { return c.Failures[0] }
+
+// findCauses divides the failures of a report into as few causes as a greedy search finds:
+// the deviation that most failures share comes first and takes these failures, and so on
+// with the others. Of deviations that equally many share, the first in the report counts.
+func findCauses(r *contracttests.Report) []cause {
+	type failure struct {
+		result     *contracttests.Result
+		deviations []deviation
+	}
+	var open []failure
+	for i := range r.Results {
+		if one := &r.Results[i]; one.Status == contracttests.Failed {
+			open = append(open, failure{one, deviationsOf(one.Failure)})
+		}
+	}
+	var causes []cause
+	for len(open) > 0 {
+		counts := map[string]int{}
+		var best deviation
+		for _, f := range open {
+			for _, d := range f.deviations {
+				counts[d.key]++
+			}
+		}
+		for _, f := range open {
+			for _, d := range f.deviations {
+				if counts[d.key] > counts[best.key] {
+					best = d
+				}
+			}
+		}
+		found := cause{Text: best.text}
+		var rest, grouped []failure
+		for _, f := range open {
+			if slices.ContainsFunc(f.deviations, func(d deviation) bool { return d.key == best.key }) {
+				grouped = append(grouped, f)
+			} else {
+				rest = append(rest, f)
+			}
+		}
+		for _, f := range grouped {
+			found.Failures = append(found.Failures, f.result)
+			found.more = append(found.more, slices.ContainsFunc(f.deviations, func(d deviation) bool {
+				return !slices.ContainsFunc(grouped[0].deviations, func(first deviation) bool { return first.key == d.key })
+			}))
+		}
+		causes, open = append(causes, found), rest
+	}
+	return causes
+}
+
+// A deviation is a kind of difference at a place. Deviations with the same key are equal.
+type deviation struct{ key, text string }
+
+// deviationsOf returns the deviations of a failure, each once, and at least one.
+func deviationsOf(f *contracttests.Failure) []deviation {
+	if f == nil {
+		return []deviation{{"unknown", "the report has no details of the failure"}}
+	}
+	var all []deviation
+	add := func(d deviation) {
+		if !slices.ContainsFunc(all, func(other deviation) bool { return other.key == d.key }) {
+			all = append(all, d)
+		}
+	}
+	if f.Broken != "" {
+		add(brokenDeviation(f.Broken))
+	}
+	for i := range f.Differences {
+		add(newDeviation(&f.Differences[i]))
+	}
+	if len(all) == 0 {
+		add(deviation{"not as expected", "not as expected"})
+	}
+	return all
+}
+
+// notCreated matches the failure of a prerequisite and the status of the reply.
+var notCreated = regexp.MustCompile(`^\S+ could not be created: (\d{3}) `)
+
+// variable matches the name of an object that a case needs, which many cases call
+// differently.
+var variable = regexp.MustCompile(`\{\{[^{}]*\}\}`)
+
+// brokenDeviation returns the deviation of a failure without differences.
+func brokenDeviation(broken string) deviation {
+	if found := notCreated.FindStringSubmatch(broken); found != nil {
+		return statusDeviation("200", found[1])
+	}
+	line, _, _ := strings.Cut(broken, "\n")
+	line = variable.ReplaceAllString(line, "the object")
+	return deviation{"broken " + mask(line), printableLine(truncate(line, maxPart))}
+}
+
+// newDeviation returns the deviation of one difference.
+func newDeviation(d *contracttests.Difference) deviation {
+	place := placeOf(d.Where)
+	shown := printableLine(truncate(place, maxPart))
+	switch {
+	case place == "status":
+		return statusDeviation(d.Want, d.Got)
+	case place == "rendering of the body":
+		return deviation{place, "the body has the right content, but another spelling or other blanks than the contract requires"}
+	case place == "body":
+		if want := printableLine(d.Want); want == "JSON" || want == "XML" || want == "form" {
+			return deviation{"body\x00" + want, "the body is not " + want}
+		}
+		return deviation{"body", "the body is another text"}
+	case place == "message" || place == "code" || !strings.HasPrefix(d.Where, "$"):
+		return deviation{place + "\x00" + mask(d.Want) + "\x00" + mask(d.Got), fmt.Sprintf("%s: want %s, got %s", shown, shortValue(d.Want), shortValue(d.Got))}
+	}
+	if name, ok := strings.CutPrefix(d.Want, "field "); ok {
+		return deviation{name + "\x00missing", printableLine(truncate(name, maxPart)) + ": the field is missing"}
+	}
+	if name, ok := strings.CutPrefix(d.Want, "no field "); ok {
+		return deviation{name + "\x00unexpected", printableLine(truncate(name, maxPart)) + ": there must be no such field"}
+	}
+	if d.Got == "no such field" {
+		return deviation{place + "\x00missing", shown + ": the field is missing"}
+	}
+	want, got := kindOf(d.Want), kindOf(d.Got)
+	if want == got {
+		return deviation{place + "\x00value", shown + ": another value is required"}
+	}
+	return deviation{place + "\x00" + want + "\x00" + got, fmt.Sprintf("%s: want %s, got %s", shown, shortValue(want), shortValue(got))}
+}
+
+// statusDeviation returns the deviation of a status. If the server refuses the credentials
+// or fails, the expected status does not matter.
+func statusDeviation(want, got string) deviation {
+	if code, err := strconv.Atoi(got); err == nil && (code == 401 || code >= 500) {
+		return deviation{"status\x00" + got, "status: got " + printableLine(got) + " where another one is required"}
+	}
+	return deviation{"status\x00" + want + "\x00" + got, fmt.Sprintf("status: want %s, got %s", shortValue(want), shortValue(got))}
+}
+
+// placeOf returns the place of a difference: the last name in a path of the body, such as
+// sku for $.17.sku and $[3].sku, the whole text otherwise.
+func placeOf(where string) string {
+	if !strings.HasPrefix(where, "$") {
+		return where
+	}
+	parts := strings.FieldsFunc(where, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
+	for _, part := range slices.Backward(parts) {
+		if strings.Trim(part, "0123456789") != "" {
+			return part
+		}
+	}
+	return "$"
+}
+
+// describedValue matches a value as differences describe it: its type and its text.
+var describedValue = regexp.MustCompile(`(?s)^(as before: )?(text|number|literal|record|list)( .*)?$`)
+
+// kindOf returns the type of a value, or the text of anything else without the parts that
+// vary from case to case.
+func kindOf(s string) string {
+	if found := describedValue.FindStringSubmatch(s); found != nil {
+		return found[1] + "a " + found[2]
+	}
+	return mask(s)
+}
+
+var (
+	uniqueName = regexp.MustCompile(`contracttest-[0-9A-Za-z-]+`)
+	quoted     = regexp.MustCompile(`"[^"]*"`)
+	numbers    = regexp.MustCompile(`[0-9]+`)
+)
+
+// mask returns the first part of a text without names, values and numbers that vary from
+// case to case.
+func mask(s string) string {
+	s, _, _ = strings.Cut(s[:min(len(s), maxPart)], ": [")
+	s = uniqueName.ReplaceAllString(s, "…")
+	if strings.Contains(s, " ") { // not a value of its own
+		s = quoted.ReplaceAllString(s, "…")
+	}
+	return numbers.ReplaceAllString(s, "…")
+}
+
+// maxCauseValue is the number of bytes that the text of a cause shows of a value.
+const maxCauseValue = 160
+
+// shortValue returns a value for the text of a cause.
+func shortValue(s string) string {
+	return cmp.Or(printableLine(truncate(s, maxCauseValue)), "nothing")
 }
