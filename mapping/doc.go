@@ -92,7 +92,7 @@
 // specification against a whole server; the cases call every route with every method as every
 // role. The tests in this package run a service on package memstore; tests that read the
 // database, send odd values or write concurrently run on SQLite. Transcripts in testdata hold
-// calls and their replies in both dialects as text. Other tests cover overlapping batch updates;
+// calls and their replies in all dialects as text. Other tests cover overlapping batch updates;
 // random pages against adapter.Apply; which records each caller can read and write; odd values for
 // every field; and a service with a reply cache beside one without it, after every kind of write.
 // Fuzz tests cover bodies, cached replies and every value that is parsed. Tests of refused calls

@@ -1,6 +1,6 @@
 package contract
 
-// A Dialect is one of the two variants of the contract. Its flags name the places where
+// A Dialect is one of the variants of the contract. Its flags name the places where
 // behavior, not only text or the choice of fields, depends on the dialect.
 type Dialect struct {
 	Name string
@@ -147,8 +147,56 @@ type column uint8
 const (
 	documented column = iota
 	magento
-	columns
+	openmage
 )
+
+// cells are what a row of a table says in each dialect. In openmage it says the same as in magento,
+// unless it has a cell for it.
+type cells[T any] struct {
+	documented, magento T
+	openmage            *T
+}
+
+// both returns the cells of a row that says the same in all dialects, perDialect the cells of a row in
+// which the document and the original differ.
+func both[T any](v T) cells[T] { return perDialect(v, v) }
+func perDialect[T any](ofDocument, ofOriginal T) cells[T] {
+	return cells[T]{documented: ofDocument, magento: ofOriginal}
+}
+
+// of returns what the row says in dialect d.
+func (c *cells[T]) of(d *Dialect) T { return *c.at(d.column) }
+
+// at returns the cell that holds in a column.
+func (c *cells[T]) at(in column) *T {
+	switch {
+	case in == documented:
+		return &c.documented
+	case in == openmage && c.openmage != nil:
+		return c.openmage
+	}
+	return &c.magento
+}
+
+// ofOriginal returns the cells of the dialects that follow the original.
+func (c *cells[T]) ofOriginal() []*T {
+	if c.openmage != nil {
+		return []*T{&c.magento, c.openmage}
+	}
+	return []*T{&c.magento}
+}
+
+// set sets the cell of a column; the one of magento also for openmage.
+func (c *cells[T]) set(in column, v T) {
+	if in == openmage {
+		c.openmage = &v
+		return
+	}
+	*c.at(in) = v
+	if in == magento {
+		c.openmage = nil
+	}
+}
 
 // Documented returns the dialect that follows the contract document literally.
 func Documented() *Dialect {
@@ -174,5 +222,13 @@ func Magento() *Dialect {
 	}
 }
 
-// Dialects returns both dialects, the default one first.
-func Dialects() []*Dialect { return []*Dialect{Documented(), Magento()} }
+// OpenMage returns the dialect that follows the observed behavior of OpenMage 20, a later version of
+// the original. It is Magento but for what the specification says (openmage).
+func OpenMage() *Dialect {
+	d := Magento()
+	d.Name, d.column = "openmage", openmage
+	return d
+}
+
+// Dialects returns all dialects, the default one first.
+func Dialects() []*Dialect { return []*Dialect{Documented(), Magento(), OpenMage()} }

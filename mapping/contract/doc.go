@@ -1,6 +1,6 @@
 // Package contract describes the store REST contract as data: its calls, who may make
 // them, their default formats, the fields of its records and the texts of its errors, in
-// both dialects.
+// all dialects.
 //
 // In this package and its callers, "the document" is the contract document, which the
 // documented dialect follows, and "the original" is the shop software whose behavior the

@@ -208,9 +208,9 @@ const (
 // crash is the reply that a client sees when the original crashes.
 var crash = Fault{Code: 500, Bare: true}
 
-// faults holds the entry of each key in both dialects. Messages are format strings whose
+// faults holds the entry of each key in each dialect. Messages are format strings whose
 // verbs take the arguments of [Dialect.Fault].
-var faults = [faultCount][columns]Fault{
+var faults = [faultCount]cells[Fault]{
 	// wire 1 to 5: before the resource is known
 	NotAcceptable:                both(Fault{Code: 500, Message: "Service temporary unavailable", Bare: true}),
 	Unauthorized:                 both(Fault{Code: 401, Message: "%s"}),
@@ -222,7 +222,7 @@ var faults = [faultCount][columns]Fault{
 	AdminWithoutRole:             both(Fault{Code: 0, Message: "Admin role not found", Status500: true}),
 	InvalidVersion:               both(Fault{Code: 400, Message: `Invalid version "%s" requested.`}),
 	MethodNotImplemented:         both(Fault{Code: 405, Message: "Resource method not implemented yet."}),
-	CategoryMethodNotImplemented: {documented: {Code: 405, Message: "Resource method not implemented yet"}, magento: {Code: 405, Message: "Resource method not implemented yet."}},
+	CategoryMethodNotImplemented: {documented: Fault{Code: 405, Message: "Resource method not implemented yet"}, magento: Fault{Code: 405, Message: "Resource method not implemented yet."}},
 	MethodNotSupported:           both(Fault{Code: 405, Message: "Resource does not support method."}),
 	UpdateNotSupportedForRole:    both(Fault{Code: 403, Message: "Resource does not support method."}),
 	// wire 6: bodies
@@ -233,8 +233,8 @@ var faults = [faultCount][columns]Fault{
 	DecodingError:         both(Fault{Code: 400, Message: "Decoding error."}),
 	InvalidDataType:       both(Fault{Code: 400, Message: "Invalid data type. Check Content-Type."}),
 	RequestInvalid:        both(Fault{Code: 400, Message: "The request data is invalid."}),
-	ScalarBody:            {documented: {Code: 400, Message: "The request data is invalid."}, magento: crash},
-	ValueCrash:            {documented: {Code: 400, Message: "The request data is invalid."}, magento: crash},
+	ScalarBody:            {documented: Fault{Code: 400, Message: "The request data is invalid."}, magento: crash},
+	ValueCrash:            {documented: Fault{Code: 400, Message: "The request data is invalid."}, magento: crash},
 	ValueOfOtherKind:      both(Fault{Code: 400, Message: `Invalid value for "%s" in request.`}), // only with Dialect.RejectsNonScalars
 	PreValidation:         both(Fault{Code: 400, Message: "Resource data pre-validation error."}),
 	NotFound:              both(Fault{Code: 404, Message: "Resource not found."}),
@@ -243,16 +243,16 @@ var faults = [faultCount][columns]Fault{
 	LimitError:     both(Fault{Code: 400, Message: "The paging limit exceeds the allowed number."}),
 	OrderingError:  both(Fault{Code: 400, Message: "Resource collection ordering error."}),
 	FilteringError: both(Fault{Code: 400, Message: "Resource collection filtering error."}),
-	PagingCrash:    {documented: {Code: 400, Message: "Resource collection paging error."}, magento: crash},
-	LimitCrash:     {documented: {Code: 400, Message: "The paging limit exceeds the allowed number."}, magento: crash},
-	OrderingCrash:  {documented: {Code: 400, Message: "Resource collection ordering error."}, magento: crash},
-	FilteringCrash: {documented: {Code: 400, Message: "Resource collection filtering error."}, magento: crash},
+	PagingCrash:    {documented: Fault{Code: 400, Message: "Resource collection paging error."}, magento: crash},
+	LimitCrash:     {documented: Fault{Code: 400, Message: "The paging limit exceeds the allowed number."}, magento: crash},
+	OrderingCrash:  {documented: Fault{Code: 400, Message: "Resource collection ordering error."}, magento: crash},
+	FilteringCrash: {documented: Fault{Code: 400, Message: "Resource collection filtering error."}, magento: crash},
 	SelectionCrash: both(crash), // only without Dialect.EmptySelections
 	// wire 2: store views; products 2
 	StoreInvalid:      both(Fault{Code: 400, Message: "Requested store is invalid"}),
-	StoreMisspelled:   {documented: {Code: 400, Message: "Requested store is invalid"}, magento: crash},
+	StoreMisspelled:   {documented: Fault{Code: 400, Message: "Requested store is invalid"}, magento: crash},
 	CategoryNotFound:  both(Fault{Code: 400, Message: "Category not found."}),
-	CategoryListCrash: {documented: {Code: 400, Message: "Category not found."}, magento: crash},
+	CategoryListCrash: {documented: Fault{Code: 400, Message: "Category not found."}, magento: crash},
 	// wire 12: failures that are not the client's fault
 	UnverifiableSignature: both(crash), // only with Dialect.UnverifiableCrash
 	InternalError:         both(Fault{Code: 500, Message: "Resource internal error."}),
@@ -264,42 +264,42 @@ var faults = [faultCount][columns]Fault{
 	RequiredValue: both(Fault{Code: 400, Message: "%s: Value is required and can't be empty"}),
 	BrokenRule:    both(Fault{Code: 400, Message: "%s: %s"}),
 	ItemIDInvalid: both(Fault{Code: 400, Message: `Invalid value for "item_id" in request.`}),
-	ItemIDMissing: {documented: {Code: 400, Message: "Missing item_id in request."}, magento: {Code: 400, Message: `Invalid value for "item_id" in request.`}},
-	ItemIDEmpty:   {documented: {Code: 400, Message: "Empty value for item_id in request."}, magento: {Code: 400, Message: `Invalid value for "item_id" in request.`}},
+	ItemIDMissing: {documented: Fault{Code: 400, Message: "Missing item_id in request."}, magento: Fault{Code: 400, Message: `Invalid value for "item_id" in request.`}},
+	ItemIDEmpty:   {documented: Fault{Code: 400, Message: "Empty value for item_id in request."}, magento: Fault{Code: 400, Message: `Invalid value for "item_id" in request.`}},
 	// The original cannot write an infinite id into its JSON reply.
-	ItemIDInfinite: {documented: {Code: 400, Message: `Invalid value for "item_id" in request.`}, magento: {Code: 207, Bare: true}},
-	ItemUnknown:    {documented: {Code: 404, Message: "Resource not found."}, magento: {Code: 400, Message: "StockItem #%d not found."}},
+	ItemIDInfinite: {documented: Fault{Code: 400, Message: `Invalid value for "item_id" in request.`}, magento: Fault{Code: 207, Bare: true}},
+	ItemUnknown:    {documented: Fault{Code: 404, Message: "Resource not found."}, magento: Fault{Code: 400, Message: "StockItem #%d not found."}},
 	// contract 8.3; product_parts 2.2 and 2.4
-	ImageResourceNotFound: {documented: {Code: 404, Message: "Resource not found"}, magento: {Code: 404, Message: "Resource not found."}},
+	ImageResourceNotFound: {documented: Fault{Code: 404, Message: "Resource not found"}, magento: Fault{Code: 404, Message: "Resource not found."}},
 	ImageNotFound:         both(Fault{Code: 404, Message: "Product image not found"}),
 	// The original names the missing one of the two only to an Admin who reads.
-	ImageHidden:        {documented: {Code: 404, Message: "Product image not found"}, magento: {Code: 404, Message: "Resource not found."}},
+	ImageHidden:        {documented: Fault{Code: 404, Message: "Product image not found"}, magento: Fault{Code: 404, Message: "Resource not found."}},
 	ImageMissing:       both(Fault{Code: 400, Message: "The image is not specified"}),
-	ImagePreValidation: {documented: {Code: 400, Message: "Resource data pre-validator error"}, magento: {Code: 400, Message: "Resource data pre-validation error."}},
+	ImagePreValidation: {documented: Fault{Code: 400, Message: "Resource data pre-validator error"}, magento: Fault{Code: 400, Message: "Resource data pre-validation error."}},
 	ImageBase64:        both(Fault{Code: 400, Message: "The image content must be valid base64 encoded data"}),
-	ImageMediaType:     {documented: {Code: 400, Message: "Unsupported image MIME type"}, magento: {Code: 400, Message: "Unsuppoted image MIME type"}},
-	ImageUnknownError:  {documented: {Code: 400, Message: "Resource unknown error"}, magento: {Code: 400, Message: "Resource unknown error."}},
-	ImageInternalError: {documented: {Code: 500, Message: "Resource internal error"}, magento: {Code: 500, Message: "Resource internal error."}},
-	ImagesNotSupported: {documented: {Code: 400, Message: "Requested product does not support images"}, magento: {Code: 400, Message: "Resource unknown error."}},
+	ImageMediaType:     {documented: Fault{Code: 400, Message: "Unsupported image MIME type"}, magento: Fault{Code: 400, Message: "Unsuppoted image MIME type"}},
+	ImageUnknownError:  {documented: Fault{Code: 400, Message: "Resource unknown error"}, magento: Fault{Code: 400, Message: "Resource unknown error."}},
+	ImageInternalError: {documented: Fault{Code: 500, Message: "Resource internal error"}, magento: Fault{Code: 500, Message: "Resource internal error."}},
+	ImagesNotSupported: {documented: Fault{Code: 400, Message: "Requested product does not support images"}, magento: Fault{Code: 400, Message: "Resource unknown error."}},
 	// contract 8.5; product_parts 3.1, 3.3 and 3.6
-	ProductNotFound:   {documented: {Code: 404, Message: "Product not found"}, magento: {Code: 404, Message: "Product #%s not found."}},
+	ProductNotFound:   {documented: Fault{Code: 404, Message: "Product not found"}, magento: Fault{Code: 404, Message: "Product #%s not found."}},
 	WebsiteIDInvalid:  both(Fault{Code: 400, Message: `Invalid value for "website_id" in request.`}),
-	WebsiteUnknown:    {documented: {Code: 404, Message: "Website not found"}, magento: {Code: 400, Message: "Website #%d not found."}},
-	WebsiteNotFound:   {documented: {Code: 404, Message: "Website not found"}, magento: {Code: 404, Message: "Website #%s not found."}},
+	WebsiteUnknown:    {documented: Fault{Code: 404, Message: "Website not found"}, magento: Fault{Code: 400, Message: "Website #%d not found."}},
+	WebsiteNotFound:   {documented: Fault{Code: 404, Message: "Website not found"}, magento: Fault{Code: 404, Message: "Website #%s not found."}},
 	WebsiteAssigned:   both(Fault{Code: 400, Message: "Product #%d is already assigned to website #%d"}),
-	WebsiteUnassigned: {documented: {Code: 400, Message: "Product %d isn't assigned to website %d."}, magento: {Code: 400, Message: "Product #%d isn't assigned to website #%d"}},
-	CopyFromInvalid:   {documented: {Code: 400, Message: `Invalid value for "store_from" for the website with ID %d.`}, magento: {Code: 400, Message: `Invalid value for "store_from" for the website with ID #%d.`}},
-	CopyFromForeign: {documented: {Code: 400, Message: "Store %d from which we will copy the information does not belong to the product %d being edited."},
-		magento: {Code: 400, Message: "Store #%d from which we will copy the information does not belong to the product #%d being edited."}},
-	CopyToInvalid: {documented: {Code: 400, Message: `Invalid value for "store_to" for the website with ID %d.`}, magento: {Code: 400, Message: `Invalid value for "store_to" for the website with ID #%d.`}},
-	CopyToForeign: {documented: {Code: 400, Message: "Store %d to which we will copy the information does not belong to the website %d being added."},
-		magento: {Code: 400, Message: "Store #%d to which we will copy the information does not belong to the website #%d being added."}},
-	CopyStoreUnknown:    {documented: {Code: 400, Message: "Store not found %d for website %d."}, magento: {Code: 400, Message: "Store not found #%d for website #%d."}},
+	WebsiteUnassigned: {documented: Fault{Code: 400, Message: "Product %d isn't assigned to website %d."}, magento: Fault{Code: 400, Message: "Product #%d isn't assigned to website #%d"}},
+	CopyFromInvalid:   {documented: Fault{Code: 400, Message: `Invalid value for "store_from" for the website with ID %d.`}, magento: Fault{Code: 400, Message: `Invalid value for "store_from" for the website with ID #%d.`}},
+	CopyFromForeign: {documented: Fault{Code: 400, Message: "Store %d from which we will copy the information does not belong to the product %d being edited."},
+		magento: Fault{Code: 400, Message: "Store #%d from which we will copy the information does not belong to the product #%d being edited."}},
+	CopyToInvalid: {documented: Fault{Code: 400, Message: `Invalid value for "store_to" for the website with ID %d.`}, magento: Fault{Code: 400, Message: `Invalid value for "store_to" for the website with ID #%d.`}},
+	CopyToForeign: {documented: Fault{Code: 400, Message: "Store %d to which we will copy the information does not belong to the website %d being added."},
+		magento: Fault{Code: 400, Message: "Store #%d to which we will copy the information does not belong to the website #%d being added."}},
+	CopyStoreUnknown:    {documented: Fault{Code: 400, Message: "Store not found %d for website %d."}, magento: Fault{Code: 400, Message: "Store not found #%d for website #%d."}},
 	CopyStoreMisspelled: both(crash), // only with Dialect.PlainStoreIDs
 	// contract 8.6; product_parts 4.3 and 4.4
 	CategoryIDInvalid:  both(Fault{Code: 400, Message: `category_id: Please use numbers only in "category_id" field.`}),
-	CategoryUnknown:    {documented: {Code: 400, Message: "Category not found"}, magento: {Code: 404, Message: "Category not found"}},
-	CategoryAssigned:   {documented: {Code: 400, Message: "Product %d is already assigned to category %d"}, magento: {Code: 400, Message: "Product #%d is already assigned to category #%d"}},
+	CategoryUnknown:    {documented: Fault{Code: 400, Message: "Category not found"}, magento: Fault{Code: 404, Message: "Category not found"}},
+	CategoryAssigned:   {documented: Fault{Code: 400, Message: "Product %d is already assigned to category %d"}, magento: Fault{Code: 400, Message: "Product #%d is already assigned to category #%d"}},
 	CategoryUnassigned: both(Fault{Code: 400, Message: "Product #%d isn't assigned to category #%d"}),
 	CategoryIsRoot:     both(Fault{Code: 400, Message: "Cannot assign product to tree root category."}),
 	// products 5.3: fields that are checked before a product is saved
@@ -319,7 +319,7 @@ var faults = [faultCount][columns]Fault{
 	NotApplicable:        both(Fault{Code: 400, Message: `Attribute "%s" is not applicable for product type "%s"`}),
 	OptionInvalid:        both(Fault{Code: 400, Message: `Invalid value "%s" for attribute "%s".`}),
 	DateInvalid:          both(Fault{Code: 400, Message: `Invalid date in the "%s" field.`}),
-	DateCrash:            {documented: {Code: 400, Message: `Invalid date in the "%s" field.`}, magento: crash},
+	DateCrash:            {documented: Fault{Code: 400, Message: `Invalid date in the "%s" field.`}, magento: crash},
 	NumberFromZero:       both(Fault{Code: 400, Message: `Please enter a number 0 or greater in the "%s" field.`}),
 	TypeNotCreatable:     both(Fault{Code: 405, Message: "Creation of products with type '%s' is not implemented"}),
 	// products 5.5: rejected while a product is saved
@@ -331,7 +331,7 @@ var faults = [faultCount][columns]Fault{
 	LayoutHelper:    both(Fault{Code: 400, Message: `Invalid attribute "custom_layout_update": Helper attributes should not be used in custom layout updates.`}),
 	// contract 8.2; customers 4 to 7
 	CustomerValueRequired: both(Fault{Code: 400, Message: `"%s" is a required value.`}),
-	AddressValueRequired:  {documented: {Code: 400, Message: "%s is a required value."}, magento: {Code: 400, Message: `"%s" is a required value.`}},
+	AddressValueRequired:  {documented: Fault{Code: 400, Message: "%s is a required value."}, magento: Fault{Code: 400, Message: `"%s" is a required value.`}},
 	ValueTooShort:         both(Fault{Code: 400, Message: `"%s" length must be equal or greater than %d characters.`}),
 	ValueTooLong:          both(Fault{Code: 400, Message: `"%s" length must be equal or less than %d characters.`}),
 	OptionType:            both(Fault{Code: 400, Message: "Invalid value type for %s"}),
@@ -348,41 +348,39 @@ var faults = [faultCount][columns]Fault{
 	HostSchema:            both(Fault{Code: 400, Message: "'%s' appears to be a DNS hostname but cannot match against hostname schema for TLD '%s'"}),
 	HostIsLocal:           both(Fault{Code: 400, Message: "'%s' appears to be a local network name but local network names are not allowed"}),
 	HostIsNotLocal:        both(Fault{Code: 400, Message: "'%s' does not appear to be a valid local network name"}),
-	HostDashCrash:         {documented: {Code: 400, Message: "'%s' appears to be a DNS hostname but cannot match TLD against known list"}, magento: crash},
-	EmailTaken:            {documented: {Code: 400, Message: "This customer email already exists"}, magento: {Code: 500, Message: "This customer email already exists"}},
-	EmailZero:             {documented: {Code: 400, Message: "Customer email is required"}, magento: {Code: 500, Message: "Customer email is required"}},
+	HostDashCrash:         {documented: Fault{Code: 400, Message: "'%s' appears to be a DNS hostname but cannot match TLD against known list"}, magento: crash},
+	EmailTaken:            {documented: Fault{Code: 400, Message: "This customer email already exists"}, magento: Fault{Code: 500, Message: "This customer email already exists"}},
+	EmailZero:             {documented: Fault{Code: 400, Message: "Customer email is required"}, magento: Fault{Code: 500, Message: "Customer email is required"}},
 	// The second error of the original, which continues without the record (wire 8);
 	// only with Dialect.ContinuesAfterSaveError.
 	RecordUnsaved:    both(Fault{Status500: true, Message: "id is not specified"}),
 	UpdateUnsaved:    both(Fault{Code: 500, Message: "Unhandled simple errors."}),
 	DateForm:         both(Fault{Code: 400, Message: `"%s" is not a valid date.`}),
 	DateFormat:       both(Fault{Code: 400, Message: `"%s" does not fit the entered date format.`}),
-	DateZero:         {documented: {Code: 400, Message: "The request data is invalid."}, magento: {Code: 500, Message: "Resource internal error."}},
+	DateZero:         {documented: Fault{Code: 400, Message: "The request data is invalid."}, magento: Fault{Code: 500, Message: "Resource internal error."}},
 	PasswordTooShort: both(Fault{Code: 400, Message: "The password must have at least %d characters. Leading or trailing spaces will be ignored."}),
-	CountryRequired:  {documented: {Code: 400, Message: "Country is required"}, magento: {Code: 400, Message: `"%s" is a required value.`}},
-	CountryType:      {documented: {Code: 400, Message: "Invalid country identifier type"}, magento: {Code: 400, Message: "Invalid value type for country_id"}},
-	CountryNoText:    {documented: {Code: 400, Message: "Invalid country identifier type"}, magento: {Code: 400, Message: `Invalid value "%s" for country_id`}},
-	CountryLength:    {documented: {Code: 400, Message: "Country is not between '2' and '3' inclusively."}, magento: {Code: 400, Message: `Invalid value "%s" for country_id`}},
-	CountryUnknown:   {documented: {Code: 400, Message: "Country does not exist"}, magento: {Code: 400, Message: `Invalid value "%s" for country_id`}},
-	RegionRequired:   {documented: {Code: 400, Message: "State/Province is required"}, magento: {Code: 400, Message: `"State/Province" is required.`}},
-	RegionEmpty:      {documented: {Code: 400, Message: "Invalid State/Province type"}, magento: {Code: 400, Message: `"State/Province" is required.`}},
-	RegionZero:       {documented: {Code: 400, Message: "State/Province is invalid"}, magento: {Code: 400, Message: `"State/Province" is required.`}},
-	RegionZeroText:   {documented: {Code: 400, Message: "State/Province does not exist"}, magento: {Code: 400, Message: `"State/Province" is required.`}},
-	RegionType:       {documented: {Code: 400, Message: "Invalid State/Province type"}, magento: {Code: 400, Message: `Invalid "State/Province" type.`}},
-	RegionList:       {documented: {Code: 400, Message: "Invalid State/Province type"}, magento: crash},
-	RegionNoText:     {documented: {Code: 400, Message: "State/Province is invalid"}, magento: {Code: 400, Message: `Invalid "State/Province" type.`}},
-	RegionUnknown:    {documented: {Code: 400, Message: "State/Province does not exist"}, magento: {Code: 400, Message: "State/Province does not exist."}},
+	CountryRequired:  {documented: Fault{Code: 400, Message: "Country is required"}, magento: Fault{Code: 400, Message: `"%s" is a required value.`}},
+	CountryType:      {documented: Fault{Code: 400, Message: "Invalid country identifier type"}, magento: Fault{Code: 400, Message: "Invalid value type for country_id"}},
+	CountryNoText:    {documented: Fault{Code: 400, Message: "Invalid country identifier type"}, magento: Fault{Code: 400, Message: `Invalid value "%s" for country_id`}},
+	CountryLength:    {documented: Fault{Code: 400, Message: "Country is not between '2' and '3' inclusively."}, magento: Fault{Code: 400, Message: `Invalid value "%s" for country_id`}},
+	CountryUnknown:   {documented: Fault{Code: 400, Message: "Country does not exist"}, magento: Fault{Code: 400, Message: `Invalid value "%s" for country_id`}},
+	RegionRequired:   {documented: Fault{Code: 400, Message: "State/Province is required"}, magento: Fault{Code: 400, Message: `"State/Province" is required.`}},
+	RegionEmpty:      {documented: Fault{Code: 400, Message: "Invalid State/Province type"}, magento: Fault{Code: 400, Message: `"State/Province" is required.`}},
+	RegionZero:       {documented: Fault{Code: 400, Message: "State/Province is invalid"}, magento: Fault{Code: 400, Message: `"State/Province" is required.`}},
+	RegionZeroText:   {documented: Fault{Code: 400, Message: "State/Province does not exist"}, magento: Fault{Code: 400, Message: `"State/Province" is required.`}},
+	RegionType:       {documented: Fault{Code: 400, Message: "Invalid State/Province type"}, magento: Fault{Code: 400, Message: `Invalid "State/Province" type.`}},
+	RegionList:       {documented: Fault{Code: 400, Message: "Invalid State/Province type"}, magento: crash},
+	RegionNoText:     {documented: Fault{Code: 400, Message: "State/Province is invalid"}, magento: Fault{Code: 400, Message: `Invalid "State/Province" type.`}},
+	RegionUnknown:    {documented: Fault{Code: 400, Message: "State/Province does not exist"}, magento: Fault{Code: 400, Message: "State/Province does not exist."}},
 	AddressIsDefault: both(Fault{Code: 400, Message: "Address is default for customer so is not allowed to be deleted"}),
 	// not a fault, but the success entry of a batch reply
 	ItemUpdated: both(Fault{Code: 200, Message: "Resource updated successful."}),
 }
 
-func both(f Fault) [columns]Fault { return [columns]Fault{documented: f, magento: f} }
-
 // Fault returns the dialect's entry for key. args fill the verbs of the message; a
 // message without verbs ignores them.
 func (d *Dialect) Fault(key FaultKey, args ...any) Fault {
-	f := faults[key][d.column]
+	f := faults[key].of(d)
 	f.reason = f.Message
 	if strings.Contains(f.Message, "%") {
 		f.reason = hideValues.Replace(f.Message)

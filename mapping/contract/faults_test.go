@@ -8,7 +8,7 @@ import (
 func TestEveryFaultHasItsEntries(t *testing.T) {
 	for key := range faultCount {
 		for _, d := range Dialects() {
-			f := faults[key][d.column]
+			f := faults[key].of(d)
 			if f.Status() == 0 || f.Message == "" && !f.Bare {
 				t.Errorf("fault %d has no entry in %s", key, d.Name)
 			}

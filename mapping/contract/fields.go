@@ -70,7 +70,7 @@ type Field struct {
 	// Native integers are numbers on the wire; other fields are texts, as the original
 	// reads them from its database (contract 2, convention 2).
 	Native bool
-	// EmptyText: without a value the field is an empty text, in both dialects
+	// EmptyText: without a value the field is an empty text, in all dialects
 	// (rulings 2).
 	EmptyText bool
 	// Read holds the roles that may read the field, and filter and sort by it, unless
@@ -90,26 +90,26 @@ type Field struct {
 	// RejectsEmpty: the field is read-only, but an empty value for it in a batch is an
 	// error, in the dialects with [Dialect.EmptyValues] (contract 5.8).
 	RejectsEmpty bool
-	// OmittedUntilStored: the field is omitted until a value is stored, in both dialects
+	// OmittedUntilStored: the field is omitted until a value is stored, in all dialects
 	// (contract 3.1, on custom attributes).
 	OmittedUntilStored bool
 	// FixedTax: the field shows the fixed product taxes in the attribute of the same name.
 	// ByWebsite: also those of single websites (configurations 9).
 	FixedTax, ByWebsite bool
 
-	shown [columns]shown
+	shown cells[shown]
 	// withheld holds the roles of Read that may not read the field in a dialect.
-	withheld [columns]RoleSet
+	withheld cells[RoleSet]
 	// isoTime holds the views that write the time in ISO 8601 format.
-	isoTime [columns]shown
+	isoTime cells[shown]
 	// absent holds the views whose records never have the field, even if a value is
 	// stored and the caller asks for the field by name.
-	absent [columns]shown
+	absent cells[shown]
 	// alsoWrite holds additional roles whose values a dialect accepts.
-	alsoWrite [columns]RoleSet
+	alsoWrite cells[RoleSet]
 	// alsoRead holds additional roles that may read the field, in the views that show it
 	// by default, but may neither filter nor sort by it.
-	alsoRead [columns]RoleSet
+	alsoRead cells[RoleSet]
 	// readList and writeList are the shop's field lists (configurations 8).
 	readList, writeList fieldList
 }
@@ -154,7 +154,7 @@ func (f *Field) Queryable(d *Dialect, role Role) bool {
 // Sortable reports whether role may sort by the field in dialect d, which field lists do not change
 // (configurations 8).
 func (f *Field) Sortable(d *Dialect, role Role) bool {
-	return f.Read.Has(role) && !f.withheld[d.column].Has(role)
+	return f.Read.Has(role) && !f.withheld.of(d).Has(role)
 }
 
 // Readable reports whether role may read the field in view v of dialect d.
@@ -165,7 +165,7 @@ func (f *Field) Readable(d *Dialect, role Role, v View) bool {
 	case f.readList.limited.Has(role):
 		return f.readList.named.Has(role)
 	}
-	return f.Sortable(d, role) || f.alsoRead[d.column].Has(role) && f.Shown(d, v)
+	return f.Sortable(d, role) || f.alsoRead.of(d).Has(role) && f.Shown(d, v)
 }
 
 // Writable reports whether dialect d accepts a value for the field from role. A field list can only
@@ -182,23 +182,23 @@ func (f *Field) Dropped(role Role) bool {
 // Offered reports whether dialect d accepts a value for the field from role where no field list
 // takes the field away.
 func (f *Field) Offered(d *Dialect, role Role) bool {
-	return f.Write.Has(role) || f.alsoWrite[d.column].Has(role)
+	return f.Write.Has(role) || f.alsoWrite.of(d).Has(role)
 }
 
 // Shown reports whether view v of dialect d shows the field when the caller does not
 // select fields.
-func (f *Field) Shown(d *Dialect, v View) bool { return f.shown[d.column].in(v) }
+func (f *Field) Shown(d *Dialect, v View) bool { return f.shown.of(d).in(v) }
 
 // ISOTime reports whether dialect d writes the field's time in view v as 2006-01-02T15:04:05+00:00,
 // with the offset of the shop's time zone; otherwise times are written in their stored form.
-func (f *Field) ISOTime(d *Dialect, v View) bool { return f.isoTime[d.column].in(v) }
+func (f *Field) ISOTime(d *Dialect, v View) bool { return f.isoTime.of(d).in(v) }
 
 // Absent reports whether the records of view v never have the field in dialect d, even if
 // a value is stored.
-func (f *Field) Absent(d *Dialect, v View) bool { return f.absent[d.column].in(v) }
+func (f *Field) Absent(d *Dialect, v View) bool { return f.absent.of(d).in(v) }
 
 // Hidden reports whether dialect d never returns the field, even to a caller who asks for it.
-func (f *Field) Hidden(d *Dialect) bool { return f.shown[d.column]&hidden != 0 }
+func (f *Field) Hidden(d *Dialect) bool { return f.shown.of(d)&hidden != 0 }
 
 // A Sorting is the effect of ordering a list by a field (wire 10).
 type Sorting uint8
@@ -238,7 +238,7 @@ const (
 // A FieldTable holds the fields of a resource.
 type FieldTable struct {
 	Fields []Field
-	// EmptyIsNull: an empty text is shown as null, in both dialects.
+	// EmptyIsNull: an empty text is shown as null, in all dialects.
 	EmptyIsNull bool
 	// Rules limit the values that a body may hold for the fields.
 	Rules RuleTable
@@ -251,22 +251,22 @@ type FieldTable struct {
 	// listed holds the names in the field list of each role that has one (configurations 8).
 	listed [roleCount][]string
 	index  map[string]int
-	orders [columns][views][]int // indexes of all fields, in the order of the view
+	orders cells[[views][]int] // indexes of all fields, in the order of the view
 }
 
 // newFieldTable returns a table whose views show the fields in the given order.
 func newFieldTable(fields []Field) *FieldTable {
 	t := &FieldTable{Fields: fields, index: make(map[string]int, len(fields))}
-	places := make([]int, len(fields))
+	var orders [views][]int
+	orders[0] = make([]int, len(fields))
 	for i := range fields {
 		t.index[fields[i].Name] = i
-		places[i] = i
+		orders[0][i] = i
 	}
-	for c := range t.orders {
-		for v := range t.orders[c] {
-			t.orders[c][v] = places
-		}
+	for v := range orders {
+		orders[v] = orders[0]
 	}
+	t.orders = both(orders)
 	return t
 }
 
@@ -284,17 +284,19 @@ func (t *FieldTable) arrange(c column, in shown, names ...string) {
 	for i := range t.Fields {
 		f := &t.Fields[i]
 		if slices.Contains(names, f.Name) {
-			f.shown[c] |= in
+			f.shown.set(c, *f.shown.at(c)|in)
 			continue
 		}
-		f.shown[c] &^= in
+		f.shown.set(c, *f.shown.at(c)&^in)
 		order = append(order, i)
 	}
+	orders := *t.orders.at(c)
 	for v := range views {
 		if in.in(v) {
-			t.orders[c][v] = order
+			orders[v] = order
 		}
 	}
+	t.orders.set(c, orders)
 }
 
 // add adds a field of the store. The original writes it among the stored attributes; the
@@ -304,17 +306,20 @@ func (t *FieldTable) add(f Field) {
 	at := len(t.Fields)
 	t.Fields = append(t.Fields, f)
 	t.index[f.Name] = at
-	insert := func(c column, v View, before func(*Field) bool) {
-		order := t.orders[c][v]
+	insert := func(orders *[views][]int, v View, before func(*Field) bool) {
+		order := orders[v]
 		place := slices.IndexFunc(order, func(i int) bool { return before(&t.Fields[i]) })
 		if place < 0 {
 			place = len(order)
 		}
-		t.orders[c][v] = slices.Insert(slices.Clone(order), place, at)
+		orders[v] = slices.Insert(slices.Clone(order), place, at)
 	}
+	inTail := func(f *Field) bool { return slices.Contains(t.tail, f.Name) }
 	for v := range views {
-		insert(documented, v, func(f *Field) bool { return !f.shown[documented].in(v) })
-		insert(magento, v, func(f *Field) bool { return slices.Contains(t.tail, f.Name) })
+		insert(&t.orders.documented, v, func(f *Field) bool { return !f.shown.documented.in(v) })
+		for _, orders := range t.orders.ofOriginal() {
+			insert(orders, v, inTail)
+		}
 	}
 }
 
@@ -362,9 +367,11 @@ func (t *FieldTable) Index(name string) (int, bool) { i, ok := t.index[name]; re
 
 // Order returns the indexes in Fields of all fields, in the order of view v of dialect d.
 // The caller must not modify the slice.
-func (t *FieldTable) Order(d *Dialect, v View) []int { return t.orders[d.column][v] }
+func (t *FieldTable) Order(d *Dialect, v View) []int { return t.orders.of(d)[v] }
 
 // RequestedOrder returns the indexes in Fields of all fields, in the order in which view
-// v shows the fields that a caller selects by name: the original's order, in both
+// v shows the fields that a caller selects by name: the original's order, in all
 // dialects (products 3.2). The caller must not modify the slice.
-func (t *FieldTable) RequestedOrder(v View) []int { return t.orders[magento][v] }
+func (t *FieldTable) RequestedOrder(d *Dialect, v View) []int {
+	return (*t.orders.at(max(d.column, magento)))[v]
+}

@@ -4,16 +4,16 @@ package contract
 // customers 3), in the order in which the original writes them.
 func customerAddressFields() *FieldTable {
 	// The document's table does not distinguish roles (customers 8).
-	ownRecord := [columns]RoleSet{documented: onlyCustomer}
+	ownRecord := cells[RoleSet]{documented: onlyCustomer}
 	t := newFieldTable([]Field{
 		{Name: "entity_id", Read: adminAndCustomer},
-		{Name: "created_at", Read: adminAndCustomer, isoTime: [columns]shown{magento: inSingle}},
+		{Name: "created_at", Read: adminAndCustomer, isoTime: cells[shown]{magento: inSingle}},
 		{Name: "updated_at", Read: adminAndCustomer},
-		{Name: "prefix", Read: adminAndCustomer, Write: onlyAdmin, alsoWrite: ownRecord, withheld: [columns]RoleSet{magento: onlyCustomer}},
+		{Name: "prefix", Read: adminAndCustomer, Write: onlyAdmin, alsoWrite: ownRecord, withheld: cells[RoleSet]{magento: onlyCustomer}},
 		{Name: "firstname", Read: adminAndCustomer, Write: adminAndCustomer},
 		{Name: "middlename", Read: adminAndCustomer, Write: adminAndCustomer},
 		{Name: "lastname", Read: adminAndCustomer, Write: adminAndCustomer},
-		{Name: "suffix", Read: adminAndCustomer, Write: onlyAdmin, alsoWrite: ownRecord, withheld: [columns]RoleSet{magento: onlyCustomer}},
+		{Name: "suffix", Read: adminAndCustomer, Write: onlyAdmin, alsoWrite: ownRecord, withheld: cells[RoleSet]{magento: onlyCustomer}},
 		{Name: "company", Read: adminAndCustomer, Write: adminAndCustomer},
 		{Name: "city", Read: adminAndCustomer, Write: adminAndCustomer},
 		{Name: "country_id", Read: adminAndCustomer, Write: adminAndCustomer},
@@ -29,7 +29,7 @@ func customerAddressFields() *FieldTable {
 	for i := range t.Fields {
 		f := &t.Fields[i]
 		f.Attribute = f.Name
-		f.shown[magento] = inBoth
+		f.shown.magento = inBoth
 	}
 	t.mark(personal, "prefix", "firstname", "middlename", "lastname", "suffix", "company", "city", "region", "postcode", "telephone",
 		"fax", "vat_id", "street")

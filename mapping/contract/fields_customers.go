@@ -5,13 +5,13 @@ package contract
 func customerFields() *FieldTable {
 	// The document lets a Customer change fields that the original hides on the
 	// storefront (customers 5).
-	ownRecord := [columns]RoleSet{documented: onlyCustomer}
+	ownRecord := cells[RoleSet]{documented: onlyCustomer}
 	t := newFieldTable([]Field{
 		{Name: "entity_id", Read: onlyAdmin},
 		{Name: "website_id", Read: onlyAdmin, Write: onlyAdmin},
 		{Name: "email", Read: adminAndCustomer, Write: adminAndCustomer},
 		{Name: "group_id", Read: onlyAdmin, Write: onlyAdmin},
-		{Name: "created_at", Read: adminAndCustomer, isoTime: [columns]shown{magento: inSingle}},
+		{Name: "created_at", Read: adminAndCustomer, isoTime: cells[shown]{magento: inSingle}},
 		{Name: "updated_at", Read: adminAndCustomer},
 		{Name: "disable_auto_group_change", Read: onlyAdmin, Write: onlyAdmin},
 		{Name: "prefix", Read: onlyAdmin, Write: onlyAdmin, alsoWrite: ownRecord},
@@ -25,19 +25,19 @@ func customerFields() *FieldTable {
 		{Name: "dob", Read: onlyAdmin, Write: onlyAdmin, alsoWrite: ownRecord},
 		{Name: "gender", Read: onlyAdmin, Write: onlyAdmin, alsoWrite: ownRecord},
 		// The original has no such attributes.
-		{Name: "reward_update_notification", Read: onlyAdmin, withheld: [columns]RoleSet{magento: onlyAdmin}},
-		{Name: "reward_warning_notification", Read: onlyAdmin, withheld: [columns]RoleSet{magento: onlyAdmin}},
+		{Name: "reward_update_notification", Read: onlyAdmin, withheld: cells[RoleSet]{magento: onlyAdmin}},
+		{Name: "reward_warning_notification", Read: onlyAdmin, withheld: cells[RoleSet]{magento: onlyAdmin}},
 		// The original adds it to single records only, so its lists never have it.
-		{Name: "last_logged_in", Read: onlyAdmin, Sort: SortIgnored, Filter: Unfilterable, absent: [columns]shown{magento: inList}},
+		{Name: "last_logged_in", Read: onlyAdmin, Sort: SortIgnored, Filter: Unfilterable, absent: cells[shown]{magento: inList}},
 		// The original ignores it.
-		{Name: "password", alsoWrite: [columns]RoleSet{documented: adminAndCustomer}},
+		{Name: "password", alsoWrite: cells[RoleSet]{documented: adminAndCustomer}},
 	})
 	for i := range t.Fields {
 		f := &t.Fields[i]
 		if f.Name != "password" { // stored as a hash, and never shown
 			f.Attribute = f.Name
 		}
-		f.shown[magento] = inBoth
+		f.shown.magento = inBoth
 	}
 	t.mark(personal, "email", "prefix", "firstname", "middlename", "lastname", "suffix", "taxvat", "dob", "gender")
 	t.mark(secret, "password", "confirmation") // the second is the key that confirms an account

@@ -17,22 +17,22 @@ type fieldLists struct {
 }
 
 // rows returns the rows of the table. A role may filter and sort by the fields of the
-// original's list for it, in both dialects; fields that only the document shows a Customer
+// original's list for it, in all dialects; fields that only the document shows a Customer
 // can be read, but not filtered or sorted by.
 func (l fieldLists) rows() []Field {
 	customer, document := splitNames(l.customer), splitNames(l.document)
 	var rows []Field
 	for _, name := range splitNames(l.admin) {
-		f := Field{Name: name, Attribute: name, Read: onlyAdmin, shown: [columns]shown{magento: inBoth}}
+		f := Field{Name: name, Attribute: name, Read: onlyAdmin, shown: cells[shown]{magento: inBoth}}
 		if slices.Contains(customer, name) {
 			f.Read = adminAndCustomer
 		}
 		switch {
 		case l.document == "":
-			f.shown[documented] = inBoth
+			f.shown.documented = inBoth
 		case slices.Contains(document, name):
-			f.shown[documented] = inBoth
-			f.alsoRead[documented] = onlyCustomer
+			f.shown.documented = inBoth
+			f.alsoRead.documented = onlyCustomer
 		}
 		rows = append(rows, f)
 	}
@@ -85,7 +85,7 @@ func orderFields() *FieldTable {
 	// Internal names of such values in the original; they are never returned.
 	for _, name := range []string{"_payment_method", "_gift_message", "_tax_name", "_tax_rate"} {
 		rows = append(rows, Field{Name: name, Read: adminAndCustomer, Sort: SortCrash, Filter: FilterCrash,
-			shown: [columns]shown{hidden, hidden}})
+			shown: both(hidden)})
 	}
 	for i := range rows {
 		if rows[i].Read == adminAndCustomer {

@@ -4,14 +4,14 @@ package contract
 // product_parts 2.1 and 2.3), the same in lists and single records. The original shows
 // exclude only to an Admin; the document does not distinguish roles.
 func productImageFields() *FieldTable {
-	visible := [columns]shown{inBoth, inBoth}
-	unseen := [columns]shown{hidden, hidden}
+	visible := both(inBoth)
+	unseen := both(hidden)
 	t := newFieldTable([]Field{
 		{Name: "id", Attribute: "id", Read: everybody, shown: visible},
 		{Name: "label", Attribute: "label", EmptyText: true, Read: everybody, Write: onlyAdmin, shown: visible},
 		{Name: "position", Attribute: "position", EmptyText: true, Read: everybody, Write: onlyAdmin, shown: visible},
 		{Name: "exclude", Attribute: "exclude", EmptyText: true, Read: everybody, Write: onlyAdmin, shown: visible,
-			withheld: [columns]RoleSet{magento: shoppers}},
+			withheld: cells[RoleSet]{magento: shoppers}},
 		{Name: "url", Read: everybody, shown: visible},
 		{Name: "types", Attribute: "types", Read: everybody, Write: onlyAdmin, shown: visible},
 		{Name: "file_name", Write: onlyAdmin, shown: unseen},

@@ -8,13 +8,13 @@ import "slices"
 func adminProductFields() *FieldTable {
 	// The original adds fields from other records to single records only, so its lists
 	// never have them. publicProductFields does the same.
-	added := [columns]shown{magento: inList}
+	added := cells[shown]{magento: inList}
 	fields := []Field{
 		{Name: "entity_id"},
 		{Name: "attribute_set_id", Write: onlyAdmin},
 		{Name: "type_id", Write: onlyAdmin},
 		{Name: "sku", Write: onlyAdmin},
-		{Name: "created_at", isoTime: [columns]shown{magento: inSingle}},
+		{Name: "created_at", isoTime: cells[shown]{magento: inSingle}},
 		{Name: "updated_at"},
 		{Name: "name", Write: onlyAdmin},
 		{Name: "url_key", Write: onlyAdmin},
@@ -130,12 +130,12 @@ func productIntegers() []string {
 // publicProductFields returns the fields of a product as Customers and Guests see it
 // (contract 3.4; products 3.1). They see the last four only in a category list.
 func publicProductFields() *FieldTable {
-	added := [columns]shown{magento: inList}
+	added := cells[shown]{magento: inList}
 	fields := []Field{
 		{Name: "entity_id"},
 		{Name: "type_id"},
 		{Name: "sku"},
-		{Name: "created_at", isoTime: [columns]shown{magento: inSingle}},
+		{Name: "created_at", isoTime: cells[shown]{magento: inSingle}},
 		{Name: "updated_at"},
 		{Name: "name"},
 		{Name: "meta_title"},
@@ -165,7 +165,7 @@ func publicProductFields() *FieldTable {
 		fields[i].Read = shoppers
 	}
 	for _, name := range []string{"attribute_set_id", "tax_class_id", "weight", "price"} {
-		fields = append(fields, Field{Name: name, Attribute: name, alsoRead: [columns]RoleSet{documented: shoppers}})
+		fields = append(fields, Field{Name: name, Attribute: name, alsoRead: cells[RoleSet]{documented: shoppers}})
 	}
 	t := newFieldTable(fields)
 	list := []string{"entity_id", "type_id", "sku", "description", "short_description", "meta_keyword", "name", "meta_title", "meta_description",
@@ -193,13 +193,13 @@ func productStockFields() *FieldTable {
 		if f.Hidden(Documented()) {
 			continue
 		}
-		fields = append(fields, Field{Name: f.Name, Attribute: f.Attribute, Read: onlyAdmin, shown: [columns]shown{documented: inSingle}})
+		fields = append(fields, Field{Name: f.Name, Attribute: f.Attribute, Read: onlyAdmin, shown: cells[shown]{documented: inSingle}})
 		if !slices.Contains([]string{"item_id", "product_id", "stock_id", "low_stock_date", "stock_status_changed_auto"}, f.Name) {
 			short = append(short, f.Name)
 		}
 	}
 	fields = append(fields, Field{Name: "use_config_enable_qty_increments", Attribute: "use_config_enable_qty_inc", Read: onlyAdmin,
-		shown: [columns]shown{documented: inSingle}})
+		shown: cells[shown]{documented: inSingle}})
 	t := newFieldTable(fields)
 	t.arrange(magento, inSingle, short...)
 	return t

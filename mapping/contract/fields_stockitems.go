@@ -41,8 +41,8 @@ func stockItemFields() *FieldTable {
 		{Name: "use_config_enable_qty_inc", Write: onlyAdmin},
 		{Name: "enable_qty_increments", Write: onlyAdmin},
 		{Name: "is_decimal_divided", Write: onlyAdmin},
-		{Name: "created_at", Attribute: "product_created_at", shown: [columns]shown{hidden, hidden}},
-		{Name: "updated_at", Attribute: "product_updated_at", shown: [columns]shown{hidden, hidden}},
+		{Name: "created_at", Attribute: "product_created_at", shown: both(hidden)},
+		{Name: "updated_at", Attribute: "product_updated_at", shown: both(hidden)},
 	}
 	documentList := []string{"item_id", "qty", "backorders", "min_sale_qty", "max_sale_qty", "low_stock_date",
 		"manage_stock", "stock_status_changed_auto", "enable_qty_increments"}
@@ -53,9 +53,9 @@ func stockItemFields() *FieldTable {
 			continue
 		}
 		f.Attribute = f.Name
-		f.shown = [columns]shown{documented: inSingle, magento: inBoth}
+		f.shown = cells[shown]{documented: inSingle, magento: inBoth}
 		if slices.Contains(documentList, f.Name) {
-			f.shown[documented] = inBoth
+			f.shown.documented = inBoth
 		}
 	}
 	t := newFieldTable(fields)

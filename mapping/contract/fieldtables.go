@@ -234,7 +234,9 @@ func (f *Fields) listStored(n NarrowedFields) {
 			}
 		}
 		if t.Fields[at].Read == noRole {
-			t.Fields[at].shown[magento] |= inSingle
+			for _, shown := range t.Fields[at].shown.ofOriginal() {
+				*shown |= inSingle
+			}
 		}
 	}
 }
@@ -260,20 +262,12 @@ func (f *Fields) hideEmptyParts() {
 
 // mayRead reports whether any dialect lets role read the field.
 func (f *Field) mayRead(role Role) bool {
-	read := f.Read
-	for _, also := range f.alsoRead {
-		read |= also
-	}
-	return read.Has(role)
+	return f.Read.Has(role) || slices.ContainsFunc(Dialects(), func(d *Dialect) bool { return f.alsoRead.of(d).Has(role) })
 }
 
 // mayWrite reports whether any dialect accepts a value for the field from role.
 func (f *Field) mayWrite(role Role) bool {
-	write := f.Write
-	for _, also := range f.alsoWrite {
-		write |= also
-	}
-	return write.Has(role)
+	return slices.ContainsFunc(Dialects(), func(d *Dialect) bool { return f.Offered(d, role) })
 }
 
 // add adds a field of the store to the tables of its resource.
@@ -295,7 +289,7 @@ func (f *Fields) add(added AddedField) error {
 	if added.FixedTax {
 		field.Attribute, field.FixedTax, field.ByWebsite = "", true, added.ByWebsite
 		field.Sort, field.Filter = SortIgnored, Unfilterable
-		field.absent = [columns]shown{inList, inList}
+		field.absent = both(inList)
 	}
 	for _, role := range added.Read {
 		field.Read |= 1 << role
@@ -307,12 +301,10 @@ func (f *Fields) add(added AddedField) error {
 		field.Write |= 1 << role
 	}
 	if added.InList {
-		field.shown = [columns]shown{inList, inList}
+		field.shown = both(inList)
 	}
 	if added.InSingle {
-		for c := range field.shown {
-			field.shown[c] |= inSingle
-		}
+		field.shown = both(field.shown.magento | inSingle)
 	}
 	for _, t := range tables {
 		t.add(field)

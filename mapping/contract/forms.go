@@ -73,9 +73,12 @@ func (s *Forms) show(f *Fields) {
 				continue
 			}
 			field := &form.table.Fields[form.table.index[name]]
-			field.withheld[magento] &^= onlyCustomer
-			field.alsoRead[magento] |= onlyCustomer
-			field.alsoWrite[magento] |= onlyCustomer
+			for _, withheld := range field.withheld.ofOriginal() {
+				*withheld &^= onlyCustomer
+			}
+			for _, also := range slices.Concat(field.alsoRead.ofOriginal(), field.alsoWrite.ofOriginal()) {
+				*also |= onlyCustomer
+			}
 		}
 	}
 }
@@ -90,7 +93,7 @@ func (s *Forms) apply(f *Fields) error {
 		return err
 	}
 	if s.CountriesWithoutPostcodes != nil {
-		f.CustomerAddresses.Rules.Of("postcode").optionalIn[magento] = s.CountriesWithoutPostcodes
+		f.CustomerAddresses.Rules.Of("postcode").optionalIn.magento = s.CountriesWithoutPostcodes
 	}
 	f.CustomerAddresses.Rules.Of("country_id").Options = s.Countries
 	return nil

@@ -103,7 +103,7 @@ type Route struct {
 	// DELETE.
 	Calls [methodCount]string
 	// ContentTypeRequired: the document requires a Content-Type for bodies here, so a
-	// request without one is rejected in both dialects.
+	// request without one is rejected in all dialects.
 	ContentTypeRequired bool
 	// CreatesLists: the body of a POST may be a list of records.
 	CreatesLists bool
@@ -129,16 +129,16 @@ type Route struct {
 
 	// numbersItems: in XML the elements of the list are data_item_1, data_item_2 and so on
 	// (contract 2, convention 1).
-	numbersItems [columns]bool
+	numbersItems cells[bool]
 	// listsSuccess: the reply to creating one record is a list of successes, as for several
 	// (contract 5.6).
-	listsSuccess [columns]bool
+	listsSuccess cells[bool]
 	// jsonInTextXML: a body of type text/xml that looks like JSON is parsed as JSON, because
 	// the document requires this type although the body may be JSON.
-	jsonInTextXML [columns]bool
+	jsonInTextXML cells[bool]
 
 	formats string // default format per method, the fifth for other methods: x XML, j JSON
-	access  [columns][roleCount]string
+	access  cells[access]
 	parts   []string
 	tables  []*FieldTable // the field tables of the resource for all roles, Fields among them
 	// personal: at least one field of the tables is private.
@@ -161,7 +161,7 @@ func (r *Route) Personal() bool { return r.personal }
 
 // Access returns the decision for role and method m in dialect d.
 func (r *Route) Access(d *Dialect, role Role, m Method) Access {
-	return Access(r.access[d.column][role][m])
+	return r.access.at(d.column).of(role, m)
 }
 
 // DefaultFormat returns the format that the document gives for m. Methods without one use
@@ -175,14 +175,14 @@ func (r *Route) DefaultFormat(m Method) Format {
 }
 
 // NumbersItems reports whether dialect d numbers the elements of the route's list in XML.
-func (r *Route) NumbersItems(d *Dialect) bool { return r.numbersItems[d.column] }
+func (r *Route) NumbersItems(d *Dialect) bool { return r.numbersItems.of(d) }
 
 // ListsSuccess reports whether dialect d replies to creating one record with a list of
 // successes.
-func (r *Route) ListsSuccess(d *Dialect) bool { return r.listsSuccess[d.column] }
+func (r *Route) ListsSuccess(d *Dialect) bool { return r.listsSuccess.of(d) }
 
 // JSONInTextXML reports whether a body of type text/xml may be JSON in dialect d.
-func (r *Route) JSONInTextXML(d *Dialect) bool { return r.jsonInTextXML[d.column] }
+func (r *Route) JSONInTextXML(d *Dialect) bool { return r.jsonInTextXML.of(d) }
 
 // Param returns the index of the parameter called name among the parameters of the path.
 func (r *Route) Param(name string) (int, bool) {
@@ -201,15 +201,9 @@ func (r *Route) Param(name string) (int, bool) {
 // access is the access notation of the three roles, each in the order GET POST PUT DELETE.
 type access struct{ admin, customer, guest string }
 
-func (w access) cells() [roleCount]string {
-	return [roleCount]string{Admin: w.admin, Customer: w.customer, Guest: w.guest}
-}
-
-// sameInBoth returns the access on a route where the dialects agree, perDialect the access
-// on a route where the document and the original differ.
-func sameInBoth(w access) [columns][roleCount]string { return perDialect(w, w) }
-func perDialect(ofDocument, ofOriginal access) [columns][roleCount]string {
-	return [columns][roleCount]string{documented: ofDocument.cells(), magento: ofOriginal.cells()}
+// of returns the decision for role and method m.
+func (a *access) of(role Role, m Method) Access {
+	return Access([roleCount]string{Admin: a.admin, Customer: a.customer, Guest: a.guest}[role][m])
 }
 
 const nobody = "dddd"
@@ -230,7 +224,7 @@ func Routes(fields *Fields) []*Route {
 	images := [methodCount]string{GET: "listProductImages", POST: "createProductImage"}
 	oneImage := [methodCount]string{GET: "getProductImage", PUT: "updateProductImage", DELETE: "deleteProductImage"}
 
-	inDocument := [columns]bool{documented: true}
+	inDocument := cells[bool]{documented: true}
 	routes := []*Route{
 		{Path: "/customers/:id", Shape: Entity, formats: "xxxxx", Help: "one customer", Fields: fields.Customers,
 			access: perDialect(access{"snss", "snsd", nobody}, access{"siss", "sdsd", nobody}),
@@ -245,13 +239,13 @@ func Routes(fields *Fields) []*Route {
 			access: perDialect(access{"ssnn", "ssnn", nobody}, access{"ssii", "ssii", nobody}),
 			Calls:  [methodCount]string{GET: "listCustomerAddresses", POST: "createCustomerAddress"}},
 
-		{Path: "/products/:id", Shape: Entity, formats: "xjjjj", Query: []string{"store"}, Help: "one product", Fields: fields.AdminProducts, access: sameInBoth(product), Calls: oneProduct},
-		{Path: "/products/:id/store/:store", Shape: Entity, formats: "xjjjj", Help: "one product as a store view has it", Fields: fields.AdminProducts, access: sameInBoth(product), Calls: oneProduct},
-		{Path: "/products", Shape: Collection, formats: "xjjjj", KeyedByID: true, Modifiers: AppliedModifiers, Query: []string{"store", "category_id"}, Help: "products", Fields: fields.AdminProducts, access: sameInBoth(products), Calls: listProducts},
-		{Path: "/products/store/:store", Shape: Collection, formats: "xjjjj", KeyedByID: true, Modifiers: AppliedModifiers, Query: []string{"category_id"}, Help: "products as a store view has them", Fields: fields.AdminProducts, access: sameInBoth(products), Calls: listProducts},
-		{Path: "/products/category/:category_id", Shape: Collection, formats: "xjjjj", KeyedByID: true, Modifiers: AppliedModifiers, Query: []string{"store"}, Help: "products of a category", Fields: fields.AdminProducts, access: sameInBoth(products), Calls: listProducts},
-		{Path: "/products/store/:store/category/:category_id", Shape: Collection, formats: "xjjjj", KeyedByID: true, Modifiers: AppliedModifiers, Help: "products of a category as a store view has them", Fields: fields.AdminProducts, access: sameInBoth(products), Calls: listProducts},
-		{Path: "/products/category/:category_id/store/:store", Shape: Collection, formats: "xjjjj", KeyedByID: true, Modifiers: AppliedModifiers, Help: "products of a category as a store view has them", Fields: fields.AdminProducts, access: sameInBoth(products), Calls: listProducts},
+		{Path: "/products/:id", Shape: Entity, formats: "xjjjj", Query: []string{"store"}, Help: "one product", Fields: fields.AdminProducts, access: both(product), Calls: oneProduct},
+		{Path: "/products/:id/store/:store", Shape: Entity, formats: "xjjjj", Help: "one product as a store view has it", Fields: fields.AdminProducts, access: both(product), Calls: oneProduct},
+		{Path: "/products", Shape: Collection, formats: "xjjjj", KeyedByID: true, Modifiers: AppliedModifiers, Query: []string{"store", "category_id"}, Help: "products", Fields: fields.AdminProducts, access: both(products), Calls: listProducts},
+		{Path: "/products/store/:store", Shape: Collection, formats: "xjjjj", KeyedByID: true, Modifiers: AppliedModifiers, Query: []string{"category_id"}, Help: "products as a store view has them", Fields: fields.AdminProducts, access: both(products), Calls: listProducts},
+		{Path: "/products/category/:category_id", Shape: Collection, formats: "xjjjj", KeyedByID: true, Modifiers: AppliedModifiers, Query: []string{"store"}, Help: "products of a category", Fields: fields.AdminProducts, access: both(products), Calls: listProducts},
+		{Path: "/products/store/:store/category/:category_id", Shape: Collection, formats: "xjjjj", KeyedByID: true, Modifiers: AppliedModifiers, Help: "products of a category as a store view has them", Fields: fields.AdminProducts, access: both(products), Calls: listProducts},
+		{Path: "/products/category/:category_id/store/:store", Shape: Collection, formats: "xjjjj", KeyedByID: true, Modifiers: AppliedModifiers, Help: "products of a category as a store view has them", Fields: fields.AdminProducts, access: both(products), Calls: listProducts},
 
 		{Path: "/products/:id/categories", Shape: Collection, formats: "jjjjj", Query: []string{"store"}, Help: "categories of a product",
 			Unimplemented: CategoryMethodNotImplemented, Fields: fields.ProductCategories,
@@ -262,35 +256,35 @@ func Routes(fields *Fields) []*Route {
 			access: perDialect(access{"iiis", "iddd", nobody}, access{"sixs", "sddd", "sddd"}),
 			Calls:  [methodCount]string{GET: "getProductCategory", DELETE: "deleteProductCategory"}},
 
-		{Path: "/products/:id/images/:image", Shape: Entity, formats: "xxxxx", Query: []string{"store"}, Help: "one image of a product", access: sameInBoth(product), Calls: oneImage,
+		{Path: "/products/:id/images/:image", Shape: Entity, formats: "xxxxx", Query: []string{"store"}, Help: "one image of a product", access: both(product), Calls: oneImage,
 			Fields: fields.ProductImages, NotFound: ImageResourceNotFound, Failed: ImageInternalError},
-		{Path: "/products/:id/images/:image/store/:store", Shape: Entity, formats: "xxxxx", Help: "one image of a product as a store view has it", access: sameInBoth(product), Calls: oneImage,
+		{Path: "/products/:id/images/:image/store/:store", Shape: Entity, formats: "xxxxx", Help: "one image of a product as a store view has it", access: both(product), Calls: oneImage,
 			Fields: fields.ProductImages, NotFound: ImageResourceNotFound, Failed: ImageInternalError},
-		{Path: "/products/:id/images", Shape: Collection, formats: "xxxxx", Query: []string{"store"}, Help: "images of a product", access: sameInBoth(products), Calls: images,
+		{Path: "/products/:id/images", Shape: Collection, formats: "xxxxx", Query: []string{"store"}, Help: "images of a product", access: both(products), Calls: images,
 			Fields: fields.ProductImages, NotFound: ImageResourceNotFound, Failed: ImageInternalError},
-		{Path: "/products/:id/images/store/:store", Shape: Collection, formats: "xxxxx", Help: "images of a product as a store view has them", access: sameInBoth(products), Calls: images,
+		{Path: "/products/:id/images/store/:store", Shape: Collection, formats: "xxxxx", Help: "images of a product as a store view has them", access: both(products), Calls: images,
 			Fields: fields.ProductImages, NotFound: ImageResourceNotFound, Failed: ImageInternalError},
 
 		{Path: "/products/:product_id/websites/:website_id", Shape: Entity, formats: "xxxxx", Help: "one website of a product",
-			access: sameInBoth(access{"xixs", nobody, nobody}), Fields: fields.ProductWebsites, NotFound: ProductNotFound,
+			access: both(access{"xixs", nobody, nobody}), Fields: fields.ProductWebsites, NotFound: ProductNotFound,
 			Calls: [methodCount]string{DELETE: "deleteProductWebsite"}},
 		{Path: "/products/:product_id/websites", Shape: Collection, formats: "xxxxx", Help: "websites of a product",
-			access: sameInBoth(access{"ssii", nobody, nobody}), CreatesLists: true, listsSuccess: inDocument, Fields: fields.ProductWebsites, NotFound: ProductNotFound,
+			access: both(access{"ssii", nobody, nobody}), CreatesLists: true, listsSuccess: inDocument, Fields: fields.ProductWebsites, NotFound: ProductNotFound,
 			Calls: [methodCount]string{GET: "listProductWebsites", POST: "createProductWebsites"}},
 
 		{Path: "/stockitems/:id", Shape: Entity, formats: "jjjjj", Help: "one stock item", ContentTypeRequired: true, jsonInTextXML: inDocument, Fields: fields.StockItems,
 			access: perDialect(access{"sisn", nobody, nobody}, access{"sisi", nobody, nobody}),
 			Calls:  [methodCount]string{GET: "getStockItem", PUT: "updateStockItem"}},
 		{Path: "/stockitems", Shape: Collection, formats: "jjjjj", Modifiers: AppliedModifiers, Help: "stock items", ContentTypeRequired: true, jsonInTextXML: inDocument, Fields: fields.StockItems,
-			access: sameInBoth(access{"sisi", nobody, nobody}),
+			access: both(access{"sisi", nobody, nobody}),
 			Calls:  [methodCount]string{GET: "listStockItems", PUT: "updateStockItems"}},
 
-		{Path: "/orders/:id", Shape: Entity, formats: "xxxxx", Help: "one order", access: sameInBoth(orderPart), Fields: fields.Orders,
+		{Path: "/orders/:id", Shape: Entity, formats: "xxxxx", Help: "one order", access: both(orderPart), Fields: fields.Orders,
 			Calls: [methodCount]string{GET: "getOrder"}},
 		{Path: "/orders", Shape: Collection, formats: "xxxxx", KeyedByID: true, numbersItems: inDocument, Modifiers: AppliedModifiers, Help: "orders", Fields: fields.Orders,
 			access: perDialect(access{"siii", "sddd", "sddd"}, access{"siii", "sddd", nobody}),
 			Calls:  [methodCount]string{GET: "listOrders"}},
-		{Path: "/orders/:id/items", Shape: Collection, formats: "xxxxx", Modifiers: AppliedModifiers, Help: "lines of an order", access: sameInBoth(orderPart), Fields: fields.OrderItems,
+		{Path: "/orders/:id/items", Shape: Collection, formats: "xxxxx", Modifiers: AppliedModifiers, Help: "lines of an order", access: both(orderPart), Fields: fields.OrderItems,
 			Calls: [methodCount]string{GET: "listOrderItems"}},
 		{Path: "/orders/:order_id/addresses/:address_type", Shape: Entity, formats: "xxxxx", Help: "billing or shipping address of an order", Fields: fields.OrderAddresses,
 			access: perDialect(orderPartNotAllowed, orderPart),
@@ -299,7 +293,7 @@ func Routes(fields *Fields) []*Route {
 			access: perDialect(orderPartNotAllowed, orderPart),
 			Calls:  [methodCount]string{GET: "listOrderAddresses"}},
 		{Path: "/orders/comments/:id", Shape: Entity, formats: "xxxxx", Help: "one comment on an order", Fields: fields.OrderComments,
-			access: sameInBoth(access{"siii", "iddd", nobody}),
+			access: both(access{"siii", "iddd", nobody}),
 			Calls:  [methodCount]string{GET: "getOrderComment"}},
 		{Path: "/orders/:id/comments", Shape: Collection, formats: "xxxxx", Modifiers: AppliedModifiers, Help: "comments on an order", Fields: fields.OrderCommentList,
 			access: perDialect(access{"siii", "sddd", nobody}, access{"ssii", "sddd", nobody}),

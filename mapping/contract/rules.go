@@ -51,11 +51,11 @@ type Rule struct {
 	Saving
 	// optionalIn lists the countries in whose addresses a dialect does not require the
 	// field.
-	optionalIn [columns][]string
+	optionalIn cells[[]string]
 	// acceptsZero: the option may be 0 even if 0 is not among its codes (products 5.3, step 8).
-	acceptsZero [columns]bool
+	acceptsZero cells[bool]
 	// castsTrue: true is taken for the option 1.
-	castsTrue [columns]bool
+	castsTrue cells[bool]
 }
 
 // A Saving is the treatment of a member of stock_data when a product is saved (products 7).
@@ -174,22 +174,22 @@ func (r *Rule) Name() string { return cmp.Or(r.Label, r.Field) }
 
 // OptionalIn reports whether dialect d does not require the field in addresses of country.
 func (r *Rule) OptionalIn(d *Dialect, country string) bool {
-	return slices.Contains(r.optionalIn[d.column], country)
+	return slices.Contains(r.optionalIn.of(d), country)
 }
 
 // OptionalSomewhere reports whether there are countries in whose addresses dialect d does not
 // require the field.
-func (r *Rule) OptionalSomewhere(d *Dialect) bool { return len(r.optionalIn[d.column]) > 0 }
+func (r *Rule) OptionalSomewhere(d *Dialect) bool { return len(r.optionalIn.of(d)) > 0 }
 
 // AcceptsZero reports whether dialect d accepts 0 even if it is not among the options.
-func (r *Rule) AcceptsZero(d *Dialect) bool { return r.acceptsZero[d.column] }
+func (r *Rule) AcceptsZero(d *Dialect) bool { return r.acceptsZero.of(d) }
 
 // CastsTrue reports whether dialect d takes true for the option 1.
-func (r *Rule) CastsTrue(d *Dialect) bool { return r.castsTrue[d.column] }
+func (r *Rule) CastsTrue(d *Dialect) bool { return r.castsTrue.of(d) }
 
 // PreservesSpelling reports whether dialect d stores an option in the spelling of the request.
 func (r *Rule) PreservesSpelling(d *Dialect) bool {
-	return r.OptionStorage != CanonicalOption && d.column == magento
+	return r.OptionStorage != CanonicalOption && d.column != documented
 }
 
 // MaxTextLength is the number of characters that the original stores in a single-line

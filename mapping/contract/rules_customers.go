@@ -38,7 +38,7 @@ func customerAddressRules() RuleTable {
 		{Field: "country_id", Label: "Country", Check: Country, From: Countries, Required: true, Missing: CountryRequired},
 		{Field: "region", Label: "State/Province", Check: Region},
 		{Field: "postcode", Label: "Zip/Postal Code", Required: true,
-			optionalIn: [columns][]string{magento: countriesWithoutPostcodes()}},
+			optionalIn: cells[[]string]{magento: countriesWithoutPostcodes()}},
 		{Field: "telephone", Label: "Telephone", Required: true, Min: 1, Max: MaxTextLength},
 		{Field: "fax", Label: "Fax", Min: 1, Max: MaxTextLength},
 		{Field: "vat_id", Label: "VAT number"},
@@ -61,7 +61,7 @@ func formRules(missing FaultKey, rules []Rule) RuleTable {
 		case Email, BirthDate, Password:
 			r.ListFault = ValueCrash
 		case Option:
-			r.Fault, r.ListFault, r.castsTrue = OptionUnknown, OptionType, [columns]bool{true, true}
+			r.Fault, r.ListFault, r.castsTrue = OptionUnknown, OptionType, both(true)
 		case Country:
 			r.ListFault = CountryType
 		}

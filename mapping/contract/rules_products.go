@@ -97,8 +97,8 @@ func productRules() RuleTable {
 		case NonNegative:
 			r.Fault = NumberFromZero
 		case Option:
-			r.acceptsZero[magento] = r.Required
-			r.castsTrue[magento] = r.OptionStorage == CastOption
+			r.acceptsZero.magento = r.Required
+			r.castsTrue.magento = r.OptionStorage == CastOption
 		}
 	}
 	return RuleTable{Rules: rules, RequiredLast: true, Added: Rule{Check: Typed, Fault: OptionInvalid, Bytes: longText}}

@@ -23,8 +23,8 @@ func (t *Table) Vocabulary() map[string]bool {
 		}
 	}
 	for _, row := range faults {
-		for _, f := range row {
-			add(f.Message)
+		for _, d := range Dialects() {
+			add(row.of(d).Message)
 		}
 	}
 	for _, r := range t.routes {

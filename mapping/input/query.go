@@ -127,7 +127,7 @@ func (r Reader) Select(view contract.View, query *codec.Node) (fields []int, not
 			named[strings.TrimSpace(name)] = true
 		}
 	}
-	for _, i := range r.Fields.RequestedOrder(view) {
+	for _, i := range r.Fields.RequestedOrder(r.Dialect, view) {
 		if f := &r.Fields.Fields[i]; named[f.Name] && f.Readable(r.Dialect, r.Role, view) {
 			fields = append(fields, i)
 		}
