@@ -1,6 +1,7 @@
 package contracttests
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -46,6 +47,7 @@ type Call struct {
 	Expect      *Expectation
 	Documented  *Expectation
 	Magento     *Expectation
+	OpenMage    *Expectation
 	Save        string
 	Bind        map[string]string
 	OrSkip      string `yaml:"or_skip"`
@@ -198,13 +200,13 @@ func nodeFromYAML(n *yaml.Node, depth int) (node, error) {
 // expectation returns the reply that is expected in dialect d, or nil if the step is not
 // run in d. A write that states no expectation expects 200 with an empty body.
 func (c *Call) expectation(d Dialect) *Expectation {
-	own := map[Dialect]*Expectation{Documented: c.Documented, Magento: c.Magento}[d]
+	own := map[Dialect]*Expectation{Documented: c.Documented, Magento: c.Magento, OpenMage: cmp.Or(c.OpenMage, c.Magento)}[d]
 	switch {
 	case own != nil:
 		return own
 	case c.Expect != nil:
 		return c.Expect
-	case c.Documented == nil && c.Magento == nil && c.isWrite():
+	case c.Documented == nil && c.Magento == nil && c.OpenMage == nil && c.isWrite():
 		return &Expectation{source: func() string { return "status: 200, no body\n" }}
 	}
 	return nil
@@ -251,7 +253,7 @@ func (s *Suite) Cases(d Dialect) []Result {
 	var all []Result
 	for i := range s.cases {
 		c := &s.cases[i]
-		if d != "" && c.Dialect != "" && c.Dialect != d {
+		if d != "" && !d.runs(c.Dialect) {
 			continue
 		}
 		for _, format := range c.Formats {

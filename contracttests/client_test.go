@@ -61,7 +61,7 @@ func TestClientDoFails(t *testing.T) {
 	}
 }
 
-// TestClientProbe checks that Probe accepts both dialects and names the caller's flags in
+// TestClientProbe checks that Probe accepts all dialects and names the caller's flags in
 // its errors.
 func TestClientProbe(t *testing.T) {
 	for _, d := range []Dialect{Documented, Magento} {

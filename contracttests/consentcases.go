@@ -168,7 +168,7 @@ func playTokenProblems(v *visit) error {
 		return err
 	}
 	refused := isProblem(http.StatusUnauthorized, "verifier_invalid")
-	if v.p.run.target.Dialect == Magento {
+	if v.p.run.target.Dialect != Documented {
 		refused = func(v *visit) Difference { // the original crashes
 			if v.reply.status >= http.StatusInternalServerError {
 				return Difference{}

@@ -4,7 +4,7 @@
 // A [Suite] holds the test cases. They are data: cases/ states the requirements of the
 // contract clause by clause, in the language that cases/README.md describes; shapes/ lists
 // the fields of records; makers.yaml describes how cases create objects; clauses.json lists
-// the clauses of the contract document; and differences.yaml lists where the two dialects
+// the clauses of the contract document; and differences.yaml lists where the dialects
 // differ. All of them cite sections of the specification in spec/. [Run] makes the cases
 // subtests of a Go test, and cmd/contracttest runs them for any other implementation.
 //
@@ -47,7 +47,7 @@
 // variations are accepted. Recordings are replayed against a server in the test. Requests
 // are checked as raw bytes on a listener. Every parser has a fuzz target. Every clause
 // has a case, and a case that names a field or a message must contain it. The suite runs
-// against Portico on every engine, in both dialects, on a store other than the demo
+// against Portico on every engine, in all dialects, on a store other than the demo
 // store, with interruptions, and read-only (contracttests/program/suite_test.go). A proxy that
 // changes one reply of Portico at a time shows that the suite notices
 // (contracttests/program/mutants_test.go).

@@ -22,10 +22,10 @@ func mediaType(format string) string {
 
 // rootElement returns the name of the root element in XML (contract 2, convention 1).
 func (d Dialect) rootElement() string {
-	if d == Magento {
-		return "magento_api"
+	if d == Documented {
+		return "service_api"
 	}
-	return "service_api"
+	return "magento_api"
 }
 
 // check compares a reply with an expectation, whose variables have been replaced. like is

@@ -228,16 +228,16 @@ func (p *session) redirectAdvice(first *probe) string {
 	return "give the --url of the server itself"
 }
 
-// checkDialect returns an error if the target speaks the other dialect. Both the XML root
-// element and the default format for Accept: */* must show it. It accepts either dialect
-// if the target states none.
+// checkDialect returns an error if the target follows the original and its dialect is the document's, or
+// the other way round. Both the XML root element and the default format for Accept: */* must show it. It
+// accepts all dialects if the target states none.
 func (p *session) checkDialect(ctx context.Context, guest *probe) error {
 	roots := map[string]Dialect{"service_api": Documented, "magento_api": Magento}
 	if !guest.usable || len(guest.body.members) != 1 || !strings.HasPrefix(strings.TrimSpace(guest.reply.body), "<") {
 		return nil
 	}
 	spoken, known := roots[guest.body.members[0].name]
-	if !known || spoken == p.target.Dialect || p.target.Dialect == "" {
+	if !known || p.target.Dialect == "" || spoken.rootElement() == p.target.Dialect.rootElement() {
 		return nil
 	}
 	confirmCtx, cancel := context.WithTimeout(ctx, confirmTimeout)

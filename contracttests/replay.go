@@ -13,13 +13,31 @@ import (
 	"time"
 )
 
-// A Dialect is one of the two variants of the contract.
+// A Dialect is one of the variants of the contract.
 type Dialect string
 
 const (
 	Documented Dialect = "documented" // as the contract document says
 	Magento    Dialect = "magento"    // as the original was recorded
+	OpenMage   Dialect = "openmage"   // as OpenMage 20, a later version of the original, was recorded
 )
+
+// Dialects returns all dialects, the default one first.
+func Dialects() []Dialect { return []Dialect{Documented, Magento, OpenMage} }
+
+// Check returns an error that names the dialects if d is none of them.
+func (d Dialect) Check() error {
+	if !slices.Contains(Dialects(), d) {
+		return fmt.Errorf("unknown dialect %q: must be %s, %s or %s", d, Documented, Magento, OpenMage)
+	}
+	return nil
+}
+
+// runs reports whether a case of the given dialect runs in d: "" stands for all, and OpenMage also has
+// the cases of Magento.
+func (d Dialect) runs(of Dialect) bool {
+	return of == "" || of == d || of == Magento && d == OpenMage
+}
 
 // rootOnlyPrefix is the prefix of Exchange.Differs if the documented dialect differs only
 // in the name of the XML root element. Such a recording can be adapted and replayed.
@@ -211,8 +229,8 @@ type session struct {
 
 // newSession returns a session. The data set counts as changed until the first reset.
 func newSession(target Target) (*session, error) {
-	if target.Dialect != Documented && target.Dialect != Magento {
-		return nil, fmt.Errorf("unknown dialect %q", target.Dialect)
+	if err := target.Dialect.Check(); err != nil {
+		return nil, err
 	}
 	srv, err := parseServer(target.BaseURL, target.TLS)
 	if err != nil {

@@ -159,8 +159,8 @@ type run struct {
 
 // newRun returns a run. cancel is called to end the run early.
 func (s *Suite) newRun(target Target, o Options, cancel context.CancelCauseFunc) (*run, error) {
-	if target.Dialect != Documented && target.Dialect != Magento {
-		return nil, fmt.Errorf("unknown dialect %q: must be %s or %s", target.Dialect, Documented, Magento)
+	if err := target.Dialect.Check(); err != nil {
+		return nil, err
 	}
 	srv, err := parseServer(target.BaseURL, target.TLS)
 	if err != nil {
@@ -178,7 +178,7 @@ func (r *run) jobs() []job {
 	var all []job
 	for i := range r.suite.cases {
 		c := &r.suite.cases[i]
-		if c.Dialect != "" && c.Dialect != r.target.Dialect {
+		if !r.target.Dialect.runs(c.Dialect) {
 			continue
 		}
 		for _, name := range c.Exclusive {

@@ -88,6 +88,7 @@ type shapeFile map[string]struct {
 	Elements   string
 	Documented shapeFields
 	Magento    shapeFields
+	OpenMage   shapeFields // nil: as Magento
 }
 
 // shapeFields are the fields of a shape in a dialect, by format; nil if it does not exist there.
@@ -125,7 +126,10 @@ func parseShapes(name string, data []byte, shapes map[string]*shape) error {
 			return fmt.Errorf("shape %q: elements must be data_item or numbered", name)
 		}
 		s := &shape{keyedByID: raw.Keyed, numberedElements: raw.Elements == "numbered", views: map[view][]field{}}
-		for dialect, fields := range map[Dialect]shapeFields{Documented: raw.Documented, Magento: raw.Magento} {
+		if raw.OpenMage == nil {
+			raw.OpenMage = raw.Magento
+		}
+		for dialect, fields := range map[Dialect]shapeFields{Documented: raw.Documented, Magento: raw.Magento, OpenMage: raw.OpenMage} {
 			if err := s.parseViews(dialect, fields, kinds); err != nil {
 				return fmt.Errorf("shape %q, %s: %w", name, dialect, err)
 			}

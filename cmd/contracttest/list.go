@@ -49,8 +49,8 @@ tables that it stands for, and the number of cases that cover it, or why none ca
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := contracttests.Dialect(dialect)
-			if d != "" && d != contracttests.Documented && d != contracttests.Magento {
-				return fmt.Errorf("--dialect must be %s or %s, not %q", contracttests.Documented, contracttests.Magento, dialect)
+			if err := d.Check(); d != "" && err != nil {
+				return fmt.Errorf("--dialect: %w", err)
 			}
 			suite, err := contracttests.NewSuite()
 			if err != nil {
@@ -66,12 +66,12 @@ tables that it stands for, and the number of cases that cover it, or why none ca
 			return l.write(cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().StringVar(&dialect, "dialect", "", "list only the cases of one `DIALECT`: documented or magento")
+	cmd.Flags().StringVar(&dialect, "dialect", "", "list only the cases of one `DIALECT`: documented, magento or openmage")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// newListing returns the cases of dialect d, or of both if d is empty, and all clauses with the
+// newListing returns the cases of dialect d, or of all if d is empty, and all clauses with the
 // number of these cases that cover them.
 func newListing(suite *contracttests.Suite, d contracttests.Dialect) *listing {
 	l := &listing{}

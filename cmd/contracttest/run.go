@@ -134,7 +134,7 @@ func (o *runOptions) plan(cmd *cobra.Command) (*plan, error) {
 		return nil, err
 	}
 	if demo && target.Reset != nil {
-		if p.exchanges, err = demoExchanges(target.Dialect); err != nil {
+		if p.exchanges, err = contracttests.ExchangesIn(target.Dialect); err != nil {
 			return nil, err
 		}
 	}
@@ -201,17 +201,6 @@ func (o *runOptions) userExchanges() ([]contracttests.Exchange, error) {
 	return contracttests.Load(os.DirFS(o.exchanges))
 }
 
-// demoExchanges returns the built-in exchanges that apply to dialect d. They need the
-// data of the demo store.
-func demoExchanges(d contracttests.Dialect) ([]contracttests.Exchange, error) {
-	all, err := contracttests.Exchanges()
-	if err != nil || d != contracttests.Documented {
-		return all, err
-	}
-	documented, err := contracttests.DocumentedExchanges()
-	return append(all, documented...), err
-}
-
 // readGaps reads the file of --skip into p. The file may also name built-in exchanges and exchanges
 // in own.
 func (o *runOptions) readGaps(cmd *cobra.Command, p *plan, own []contracttests.Exchange) error {
@@ -222,7 +211,7 @@ func (o *runOptions) readGaps(cmd *cobra.Command, p *plan, own []contracttests.E
 	if err != nil {
 		return err
 	}
-	recorded, err := demoExchanges(p.target.Dialect)
+	recorded, err := contracttests.ExchangesIn(p.target.Dialect)
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ type targetOptions struct {
 // does not have.
 func (o *targetOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.url, "url", "", "base `URL` of the implementation, [http(s)://]host[:port][/path]; without a scheme, http for local and private hosts, otherwise https")
-	flags.StringVar(&o.dialect, "dialect", string(contracttests.Documented), "`DIALECT` of the implementation: documented or magento")
+	flags.StringVar(&o.dialect, "dialect", string(contracttests.Documented), "`DIALECT` of the implementation: documented, magento or openmage")
 	o.addCredentialsFlag(flags)
 	flags.StringVar(&o.reset, "reset", "", "restore the data of the store before and after the run: with a shell command or a POST to a URL (`CMD|URL`)")
 	flags.DurationVar(&o.timeout, "timeout", 10*time.Second, "`TIME` limit for one request")
@@ -85,8 +85,8 @@ func (o *targetOptions) target(cmd *cobra.Command) (t contracttests.Target, demo
 		return t, false, fmt.Errorf("--url: %w", err)
 	}
 	t.Dialect, t.Timeout = contracttests.Dialect(o.dialect), o.timeout
-	if t.Dialect != contracttests.Documented && t.Dialect != contracttests.Magento {
-		return t, false, fmt.Errorf("--dialect must be %s or %s, not %q", contracttests.Documented, contracttests.Magento, o.dialect)
+	if err := t.Dialect.Check(); err != nil {
+		return t, false, fmt.Errorf("--dialect: %w", err)
 	}
 	if o.timeout <= 0 {
 		return t, false, fmt.Errorf("--timeout must be greater than %v", o.timeout)

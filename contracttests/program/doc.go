@@ -2,7 +2,7 @@
 // checkers of histories, it consists of tests.
 //
 //   - The contract: the contract suite and the recorded exchanges of the original pass on every
-//     engine and in both dialects.
+//     engine and in all dialects.
 //   - Operation: commands and the stores that they fill; start, reload and shutdown; ports,
 //     certificates, log, metrics and traces; limits and caches.
 //   - Faults and load: servers that fail, kills, attacks, concurrent and random clients, replicas

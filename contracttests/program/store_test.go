@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestOwnStore fills a store, creates credentials, calls it in both dialects across
+// TestOwnStore fills a store, creates credentials, calls it in all dialects across
 // restarts, and revokes a token.
 func TestOwnStore(t *testing.T) {
 	path, commands := apptest.NewStore(t, apptest.SecretKey)

@@ -29,7 +29,7 @@ import (
 	"github.com/portico-commerce/portico/contracttests"
 )
 
-// TestSuite runs the contract suite against Portico in both dialects with the default
+// TestSuite runs the contract suite against Portico in all dialects with the default
 // cache. -run 'TestSuite/documented/orders' runs the cases of one file.
 func TestSuite(t *testing.T) {
 	t.Parallel()
@@ -43,9 +43,14 @@ func TestSuite(t *testing.T) {
 }
 
 // dialects returns the names of the dialects.
-func dialects() []string { return []string{"documented", "magento"} }
+func dialects() (names []string) {
+	for _, d := range contracttests.Dialects() {
+		names = append(names, string(d))
+	}
+	return names
+}
 
-// TestSuiteOnEngines runs the suite on every other engine in both dialects, in one of them
+// TestSuiteOnEngines runs the suite on every other engine in all dialects, in one of them
 // with the cache in Redis, which does not depend on engine and dialect.
 func TestSuiteOnEngines(t *testing.T) {
 	testenv.OnlyNightly(t, "engines")
