@@ -21,6 +21,7 @@ type Difference struct {
 	Says                string // the behavior
 	Section             string // of the specification
 	Documented, Magento string
+	OpenMage            string // "" if it is as in Magento
 }
 
 // RenderReference returns the pages of a document, and of all differences.

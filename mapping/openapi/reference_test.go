@@ -16,7 +16,7 @@ func render(t *testing.T, d *contract.Dialect) (*openapi.Document, *openapi.Refe
 		Dialect: d, Fields: contract.StandardFields(), Schemas: adapter.NewSchemas(), Version: "test",
 		Examples: []openapi.Example{{Method: "GET", Path: "/customers/1", Status: 200, MediaType: "application/json", Body: `{"email":"<script>&"}`}},
 	})
-	parts, err := openapi.RenderReference(doc, []openapi.Difference{{7, "a <b>", "customers 3.1", "one", "two"}})
+	parts, err := openapi.RenderReference(doc, []openapi.Difference{{7, "a <b>", "customers 3.1", "one", "two", ""}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func printStartup(p *program.Program, w io.Writer, cfg *config.Config, contract,
 		return
 	}
 	printDemoCredentials(w, data)
-	if cfg.Dialect != "magento" {
+	if cfg.Dialect == "documented" {
 		fmt.Fprintf(w, "\nExisting Magento 1 clients expect the original's answers: start with --dialect magento.\n")
 	}
 	printExamples(w, examples[1:])

@@ -11,7 +11,7 @@
 //
 // As users see it: the test binary runs as the program, with real databases, Redis,
 // Prometheus and browsers. The contract suite and the recorded exchanges run against it in
-// both dialects, and every command of the guides is executed.
+// all dialects, and every command of the guides is executed.
 package app
 
 import (

@@ -102,7 +102,7 @@ func Dialect(name string) (*contract.Dialect, error) {
 			return d, nil
 		}
 	}
-	return nil, fmt.Errorf("there is no dialect %q: use documented or magento", name)
+	return nil, fmt.Errorf("there is no dialect %q: use documented, magento or openmage", name)
 }
 
 // CheckOwners fails if Portico owns the writes of some resources, other processes repeat these
