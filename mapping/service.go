@@ -59,7 +59,7 @@ func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, 
 		return nil, err
 	}
 	s := &Service{dialect: d, settings: settings, lists: lists, filters: resource.NewFilterLimiter(settings.FilterSettings)}
-	s.caches = replycache.NewInvalidating(backend, lists.Invalidate, settings.ReplyCache, settings.Stock.HideSoldOut)
+	s.caches = replycache.NewInvalidating(backend, lists.Invalidate, settings.ReplyCache)
 	s.backend = resource.NewBackend(s.caches, schemas, lists, s.filters, settings.Regional)
 	if s.shops, err = resource.NewShopCache(s.backend, settings.Prices, settings.Now); err != nil {
 		return nil, fmt.Errorf("shop configuration: %w", err)
@@ -72,7 +72,7 @@ func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, 
 	if err != nil {
 		return nil, err
 	}
-	replies := replycache.New(d, settings.ReplySettings)
+	replies := replycache.New(d, settings.ReplySettings, settings.Stock.HideSoldOut)
 	routes := contract.Routes(fields)
 	s.Pipeline, err = pipeline.New(pipeline.Parts{
 		Dialect: d, Table: contract.NewTable(routes), NotOffered: notOffered(backend, routes), Authenticator: authenticator, Log: log,
@@ -135,7 +135,7 @@ func (s *Service) WithSettings(settings Settings) (*Service, error) {
 	to.FilterTimeout, to.MatchBytes = settings.FilterTimeout, settings.MatchBytes
 	to.ConsumerRate, to.ConsumerBurst = settings.ConsumerRate, settings.ConsumerBurst
 	to.Fingerprint = settings.Fingerprint
-	replies := replycache.New(s.dialect, to.ReplySettings)
+	replies := replycache.New(s.dialect, to.ReplySettings, to.Stock.HideSoldOut)
 	var err error
 	next.Pipeline, err = s.Pipeline.WithSettings(to.Settings, to.FilterSettings, replies)
 	next.Gate = s.Gate.WithPipeline(next.Pipeline, replies)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // An Invalidating wraps the adapter of a service. Every write of its stores
@@ -15,14 +16,12 @@ type Invalidating struct {
 	adapter.Adapter
 	invalidateLists func([]adapter.Resource) // all lists, if there are no resources
 	replyCache      Cache                    // nil: replies are not cached
-	hideSoldOut     bool                     // lists of products depend on stock
 }
 
 // NewInvalidating returns an adapter whose writes invalidate the lists of some resources,
 // or all lists if there are none, and, unless replies is nil, the replies to Guests.
-// hideSoldOut: public lists leave out sold-out products (configurations 5).
-func NewInvalidating(a adapter.Adapter, lists func([]adapter.Resource), replies Cache, hideSoldOut bool) *Invalidating {
-	return &Invalidating{a, lists, replies, hideSoldOut}
+func NewInvalidating(a adapter.Adapter, lists func([]adapter.Resource), replies Cache) *Invalidating {
+	return &Invalidating{a, lists, replies}
 }
 
 // Store returns the adapter's store of r, wrapped so that its writes invalidate caches.
@@ -31,7 +30,7 @@ func (a *Invalidating) Store(r adapter.Resource) (adapter.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	wrapped := &invalidatingStore{Store: store, invalidateLists: a.invalidateLists, affected: affectedLists()[r], decidesLists: a.hideSoldOut && r == adapter.StockItems}
+	wrapped := &invalidatingStore{Store: store, invalidateLists: a.invalidateLists, affected: affectedLists()[r], resource: r}
 	if tags, ok := GuestReplyTags()[r]; ok {
 		wrapped.replyCache, wrapped.tags = a.replyCache, tags
 	}
@@ -81,8 +80,8 @@ func (a *Invalidating) InvalidateChanged(ctx context.Context, changed map[adapte
 		if !ok {
 			continue
 		}
-		if r == adapter.StockItems && a.hideSoldOut { // whether a product sells out is not known
-			lists, tags = append(lists, adapter.Products), append(tags, CatalogTag)
+		if r == adapter.StockItems { // whether a product sells out is not known
+			lists, tags = append(lists, resource.InStockLists), append(tags, InStockTag)
 		}
 		if tags = append(tags, shown.tag); len(keys) == 0 {
 			tags = append(tags, allTag)
@@ -107,8 +106,8 @@ func (a *Invalidating) InvalidateChanged(ctx context.Context, changed map[adapte
 type guestTags struct{ product, tag string }
 
 // GuestReplyTags lists the resources whose writes a Guest may see. Product lists do not
-// show stock, so a write of a stock item invalidates only the replies that do, and the lists
-// too if these leave out sold-out products and the item begins or ceases to be in stock.
+// show stock, so a write of a stock item invalidates only the replies that do, and, if the item
+// begins or ceases to be in stock, the lists that leave out sold-out products.
 func GuestReplyTags() map[adapter.Resource]guestTags {
 	return map[adapter.Resource]guestTags{
 		adapter.Products:          {"entity_id", CatalogTag},
@@ -129,9 +128,7 @@ type invalidatingStore struct {
 	replyCache      Cache // nil if no cached reply shows the records
 	tags            guestTags
 	products        adapter.Store // nil if the adapter has none
-	// decidesLists: whether a product is in public lists depends on the records, which are stock
-	// items.
-	decidesLists bool
+	resource        adapter.Resource
 }
 
 func (s *invalidatingStore) Create(ctx context.Context, p *adapter.CreateParams) (adapter.Key, error) {
@@ -191,7 +188,7 @@ func (s *invalidatingStore) newInvalidation() *replyInvalidation {
 // observe returns the observers of the write with one that begins to invalidate the replies that
 // show the record. The write calls it inside its transaction, which may run more than once.
 func (c *replyInvalidation) observe(ctx context.Context, others []adapter.Observer) []adapter.Observer {
-	if c.replyCache == nil && !c.decidesLists {
+	if c.replyCache == nil && c.resource != adapter.StockItems {
 		return others
 	}
 	return append(slices.Clip(others), func(current, change adapter.Record) error {
@@ -200,20 +197,19 @@ func (c *replyInvalidation) observe(ctx context.Context, others []adapter.Observ
 			record = change
 		}
 		tags := []string{c.tags.tag}
-		r := record.Schema.Resource
-		sold := r != adapter.StockItems || changesSale(current, change)
+		sold := c.resource == adapter.StockItems && changesSale(current, change)
 		if product := record.Get(c.tags.product); product.Kind() == adapter.Integer {
 			tags = append(tags, ProductTag(product.Int()))
-			if (r == adapter.StockItems || r == adapter.ProductWebsites) && sold {
+			if sold || c.resource == adapter.ProductWebsites {
 				c.components[product.Int()] = true
 			}
 		}
-		if r == adapter.Products {
+		if c.resource == adapter.Products {
 			tags = append(tags, compositeTags(record)...)
 		}
-		if c.decidesLists && sold {
-			c.lists = append(slices.Clip(c.affected), adapter.Products)
-			tags = append(tags, CatalogTag)
+		if sold {
+			c.lists = append(slices.Clip(c.affected), resource.InStockLists)
+			tags = append(tags, InStockTag)
 		}
 		if c.replyCache != nil {
 			c.begin(ctx, tags...)

@@ -46,7 +46,7 @@ func TestEveryWriteInvalidatesLists(t *testing.T) {
 		for method, write := range methods {
 			t.Run(fmt.Sprintf("%s %s", method, c.write), func(t *testing.T) {
 				var invalidated []adapter.Resource
-				a := NewInvalidating(records, func(resources []adapter.Resource) { invalidated = append([]adapter.Resource{}, resources...) }, nil, false)
+				a := NewInvalidating(records, func(resources []adapter.Resource) { invalidated = append([]adapter.Resource{}, resources...) }, nil)
 				store, err := a.Store(c.write)
 				if err != nil {
 					t.Fatal(err)

@@ -48,10 +48,12 @@ const (
 
 // Tags name the dependencies of a reply. A reply about one product, read by its number, has that
 // product's tag only. All others have the catalog tag, and replies that show stock have the stock
-// tag, too.
+// tag, too. Lists that leave out sold-out products have the tag in_stock: writes change it whatever
+// the settings of their process, because other processes may have other settings.
 const (
 	CatalogTag = "catalog"
 	StockTag   = "stock"
+	InStockTag = "in_stock"
 	// allTag is a tag of every reply, which the cache adds.
 	allTag = "all"
 )
@@ -98,6 +100,7 @@ type Guests struct {
 	links      *resource.Links
 	calls      []cachedCall
 	parameters []string
+	listTags   []string
 	baseHash   [32]byte // hash of the settings that all replies depend on
 }
 
@@ -112,8 +115,9 @@ type ReplySettings struct {
 	Links resource.LinkSettings
 }
 
-// New returns the cache of replies in dialect d, or nil without a ReplyCache.
-func New(d *contract.Dialect, settings ReplySettings) *Guests {
+// New returns the cache of replies in dialect d, or nil without a ReplyCache. hideSoldOut: lists leave
+// out sold-out products (configurations 5).
+func New(d *contract.Dialect, settings ReplySettings, hideSoldOut bool) *Guests {
 	if settings.ReplyCache == nil {
 		return nil
 	}
@@ -125,7 +129,11 @@ func New(d *contract.Dialect, settings ReplySettings) *Guests {
 	} {
 		hashText(sum, part)
 	}
-	return &Guests{settings.ReplyCache, d, resource.NewLinks(settings.Links), cachedCalls(), cachedParameters(), [32]byte(sum.Sum(nil))}
+	listTags := []string{CatalogTag}
+	if hideSoldOut {
+		listTags = append(listTags, InStockTag)
+	}
+	return &Guests{settings.ReplyCache, d, resource.NewLinks(settings.Links), cachedCalls(), cachedParameters(), listTags, [32]byte(sum.Sum(nil))}
 }
 
 // Fingerprint returns a hash of everything that the reply to a Guest's request may depend
@@ -217,10 +225,11 @@ func AppendSized(to []byte, text string) []byte {
 func (g *Guests) Tags(c *resource.Call, at int) []string {
 	k := &g.calls[at]
 	if !k.byProduct {
+		tags := slices.Clone(g.listTags) // callers append to it
 		if _, sent := c.Query.Get(storeParameter); sent {
-			return []string{CatalogTag, StockTag}
+			tags = append(tags, StockTag)
 		}
-		return []string{CatalogTag}
+		return tags
 	}
 	text := c.Param("id")
 	if id, ok := codec.ParseID(text); ok && codec.IsCanonicalNumber(text) {

@@ -3,6 +3,7 @@ package resource
 import (
 	"context"
 	"crypto/sha256"
+	"slices"
 	"sync"
 	"time"
 
@@ -83,16 +84,25 @@ func (m *ListCache) Invalidate(resources []adapter.Resource) {
 	}
 }
 
-// generation returns the generation of r. The caller must hold m.mu.
-func (m *ListCache) generation(r adapter.Resource) uint64 {
-	return m.globalGeneration + m.generations[r]
+// InStockLists stands, in a call of [ListCache.Invalidate], for the lists that leave out sold-out
+// products.
+const InStockLists adapter.Resource = "in_stock_lists"
+
+// generation returns the generation of the lists that depend on the given resources. The caller must
+// hold m.mu.
+func (m *ListCache) generation(resources []adapter.Resource) uint64 {
+	sum := m.globalGeneration
+	for _, r := range resources {
+		sum += m.generations[r]
+	}
+	return sum
 }
 
 // A listView is the cache of one list as one call sees it: only entries of the generation
 // in which the call began.
 type listView struct {
 	*ListCache
-	resource               adapter.Resource
+	resources              []adapter.Resource // on which the list depends
 	generation             uint64
 	listKey, conditionsKey listKey // with and without the order
 }
@@ -102,7 +112,11 @@ type listView struct {
 func (m *ListCache) view(r adapter.Resource, p *adapter.ListParams) *listView {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return &listView{m, r, m.generation(r), listKeyOf(r, p, true), listKeyOf(r, p, false)}
+	on := []adapter.Resource{r}
+	if slices.ContainsFunc(p.Filters, func(f adapter.Filter) bool { return f.Name == adapter.InStock }) {
+		on = append(on, InStockLists)
+	}
+	return &listView{m, on, m.generation(on), listKeyOf(r, p, true), listKeyOf(r, p, false)}
 }
 
 // sharedGenerationKey is the context key of the generation of the cached reply that the
@@ -168,7 +182,7 @@ func lookup[K comparable, V any](v *listView, from *simplelru.LRU[K, cachedValue
 
 // store caches value for key unless a write has started a new generation since v began.
 func store[K comparable, V any](v *listView, into *simplelru.LRU[K, cachedValue[V]], key K, value V, since time.Time) {
-	if v.generation == v.ListCache.generation(v.resource) {
+	if v.generation == v.ListCache.generation(v.resources) {
 		into.Add(key, cachedValue[V]{value, v.generation, since})
 	}
 }
