@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/auth"
@@ -48,6 +49,8 @@ type Service struct {
 	filters  *resource.FilterLimiter
 	caches   *replycache.Invalidating
 	shops    *resource.ShopCache
+	// shopChanges counts the changes of the shop's configuration.
+	shopChanges *atomic.Uint64
 }
 
 // New returns a service for dialect d on a backend. Replies show the given fields. The
@@ -58,10 +61,10 @@ func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, 
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{dialect: d, settings: settings, lists: lists, filters: resource.NewFilterLimiter(settings.FilterSettings)}
+	s := &Service{dialect: d, settings: settings, lists: lists, shopChanges: new(atomic.Uint64), filters: resource.NewFilterLimiter(settings.FilterSettings)}
 	s.caches = replycache.NewInvalidating(backend, lists.Invalidate, settings.ReplyCache)
 	s.backend = resource.NewBackend(s.caches, schemas, lists, s.filters, settings.Regional)
-	if s.shops, err = resource.NewShopCache(s.backend, settings.Prices, settings.Now); err != nil {
+	if s.shops, err = resource.NewShopCache(s.backend, settings.Prices, settings.Now, s.shopChanges); err != nil {
 		return nil, fmt.Errorf("shop configuration: %w", err)
 	}
 	finder, err := handlers.NewFinder(d, s.backend, s.shops)
@@ -156,5 +159,5 @@ func (s *Service) InvalidateLists() { s.lists.Invalidate(nil) }
 // calls: parts by the keys of their roots; without keys, of all records of the resource; nil,
 // of all records. A change of a resource that calls do not write may affect everything.
 func (s *Service) InvalidateChanged(ctx context.Context, changed map[adapter.Resource][]adapter.Key) {
-	s.caches.InvalidateChanged(ctx, changed, s.shops.Invalidate)
+	s.caches.InvalidateChanged(ctx, changed, func() { s.shopChanges.Add(1) })
 }

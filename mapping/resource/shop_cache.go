@@ -5,9 +5,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -18,6 +21,10 @@ import (
 // time.
 const shopConfigTTL = 10 * time.Second
 
+// shopConfigTimeout limits the time to read a shopConfig. Several callers may wait for the same one, so
+// none of them can cancel it.
+const shopConfigTimeout = 30 * time.Second
+
 // A ShopCache reads the shopConfig and caches it.
 type ShopCache struct {
 	websites, stores, groups, rates, regions Source
@@ -25,7 +32,8 @@ type ShopCache struct {
 	now                                      func() time.Time
 	latest                                   atomic.Pointer[Shop]
 	latestRates                              atomic.Pointer[readTaxRates]
-	generation                               atomic.Uint64 // see invalidate
+	generation                               *atomic.Uint64 // see Invalidate
+	reading                                  singleflight.Group
 }
 
 // readTaxRates are tax rates with the time at which they were read, and how long that took.
@@ -40,12 +48,10 @@ type readTaxRates struct {
 // a shop with tens of thousands of rates does not spend its time on reading them.
 const rateReadShare = 50
 
-// Invalidate makes the next calls read the shopConfig again.
-func (s *ShopCache) Invalidate() { s.generation.Add(1) }
-
-// NewShopCache returns a cache that reads the configuration of a backend. now returns the current time.
-func NewShopCache(backend *Backend, prices PriceSettings, now func() time.Time) (*ShopCache, error) {
-	s := &ShopCache{prices: prices, now: now}
+// NewShopCache returns a cache that reads the configuration of a backend, and reads it again when
+// generation has another value. now returns the current time.
+func NewShopCache(backend *Backend, prices PriceSettings, now func() time.Time, generation *atomic.Uint64) (*ShopCache, error) {
+	s := &ShopCache{prices: prices, now: now, generation: generation}
 	for name, into := range map[adapter.Resource]*Source{
 		adapter.Websites: &s.websites, adapter.Stores: &s.stores, adapter.CustomerGroups: &s.groups, adapter.TaxRates: &s.rates, adapter.Regions: &s.regions,
 	} {
@@ -57,21 +63,43 @@ func NewShopCache(backend *Backend, prices PriceSettings, now func() time.Time) 
 	return s, nil
 }
 
-// Current returns a shopConfig that is at most shopConfigTTL old.
+// Current returns a shopConfig that is at most shopConfigTTL old. One reading serves all concurrent
+// callers of a generation.
 func (s *ShopCache) Current(ctx context.Context) (*Shop, error) {
-	now, generation := s.now(), s.generation.Load()
-	if latest := s.latest.Load(); latest != nil && latest.generation == generation {
-		if age := now.Sub(latest.readAt); age >= 0 && age < shopConfigTTL {
+	generation := s.generation.Load()
+	if latest := s.cached(generation); latest != nil {
+		return latest, nil
+	}
+	read, err, _ := s.reading.Do(strconv.FormatUint(generation, 10), func() (any, error) {
+		if latest := s.cached(generation); latest != nil { // another reading has ended since the caller missed
 			return latest, nil
 		}
-	}
-	read, err := s.read(ctx)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shopConfigTimeout)
+		defer cancel()
+		now := s.now()
+		read, err := s.read(ctx)
+		if err == nil {
+			read.readAt, read.generation = now, generation
+			s.latest.Store(read)
+		}
+		return read, err
+	})
 	if err != nil {
 		return nil, err
 	}
-	read.readAt, read.generation = now, generation
-	s.latest.Store(read)
-	return read, nil
+	return read.(*Shop), nil
+}
+
+// cached returns the latest shopConfig, or nil if it is too old or of another generation.
+func (s *ShopCache) cached(generation uint64) *Shop {
+	latest := s.latest.Load()
+	if latest == nil || latest.generation != generation {
+		return nil
+	}
+	if age := s.now().Sub(latest.readAt); age < 0 || age >= shopConfigTTL {
+		return nil
+	}
+	return latest
 }
 
 func (s *ShopCache) read(ctx context.Context) (*Shop, error) {

@@ -1,10 +1,16 @@
 package resource
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"github.com/portico-commerce/portico/adapter"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/portico-commerce/portico/adapter"
 )
 
 func TestMatchesLoosely(t *testing.T) {
@@ -115,4 +121,64 @@ func TestPriceScopes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A heldStore counts the lists that are read of it, which wait until they are released.
+type heldStore struct {
+	adapter.Store
+	lists   atomic.Int64
+	release chan error
+}
+
+func (s *heldStore) List(context.Context, *adapter.ListParams) (*adapter.ListResult, error) {
+	s.lists.Add(1)
+	return &adapter.ListResult{}, <-s.release
+}
+
+// TestShopIsReadOnce checks that concurrent callers share one reading of the shop's configuration, that
+// neither a caller who leaves nor a failure spoils it for the others, and that a caller who begins after
+// a change does not get what was read before.
+func TestShopIsReadOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		websites := &heldStore{release: make(chan error)}
+		source := func(r adapter.Resource, store adapter.Store) Source {
+			return Source{Schema: adapter.NewSchemas().Of(r), Store: store, filters: NewFilterLimiter(FilterSettings{})}
+		}
+		cache := &ShopCache{now: time.Now, generation: new(atomic.Uint64), websites: source(adapter.Websites, websites),
+			stores: source(adapter.Stores, noStore{}), groups: source(adapter.CustomerGroups, noStore{}), rates: source(adapter.TaxRates, noStore{}), regions: source(adapter.Regions, noStore{})}
+		var calling sync.WaitGroup
+		call := func(ctx context.Context, callers int, want error) {
+			for range callers {
+				calling.Go(func() {
+					if shop, err := cache.Current(ctx); !errors.Is(err, want) || (shop != nil) != (want == nil) {
+						t.Errorf("%v (%v), want the error %v", shop, err, want)
+					}
+				})
+			}
+			synctest.Wait()
+		}
+		answer := func(err error, lists int64) {
+			t.Helper()
+			websites.release <- err
+			calling.Wait()
+			if got := websites.lists.Load(); got != lists {
+				t.Errorf("%d readings, want %d", got, lists)
+			}
+		}
+		leaving, leave := context.WithCancel(t.Context())
+		call(leaving, 1, nil)
+		call(t.Context(), 50, nil)
+		leave()
+		answer(nil, 1)
+		call(t.Context(), 1, nil) // cached
+		time.Sleep(shopConfigTTL)
+		failure := errors.New("no store")
+		call(t.Context(), 50, failure)
+		answer(failure, 2)
+		call(t.Context(), 50, nil)
+		cache.generation.Add(1)
+		call(t.Context(), 50, nil)
+		websites.release <- nil
+		answer(nil, 4)
+	})
 }
