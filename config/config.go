@@ -20,7 +20,7 @@ type Config struct {
 	TrustedProxies  []netip.Prefix `setting:"trusted_proxies" help:"IP addresses and CIDR networks of the proxies whose forwarding headers Portico trusts. Empty: none."`
 	OffloaderHeader string         `setting:"offloader_header" pattern:"[A-Za-z0-9_-]{0,64}" must:"be the name of a header such as SSL_OFFLOADED, or empty" help:"Header by which a trusted proxy says that a request came to it over https, besides X-Forwarded-Proto, such as SSL_OFFLOADED or Front-End-Https: every value but http and 0 says so. An underscore in the name also stands for a hyphen. Empty: none."`
 	Dialect         string         `setting:"dialect" default:"documented" choices:"documented magento openmage" flag:"dialect" help:"What Portico sends over the wire: documented follows the contract to the letter, magento sends what the original sends, openmage what its later version OpenMage 20 sends."`
-	AcceptMissing   string         `setting:"accept_missing" default:"error" choices:"error json" help:"Dialects magento and openmage: the answer to a request without Accept, either the original's error or JSON."`
+	AcceptMissing   string         `setting:"accept_missing" default:"error" choices:"error json" reload:"true" help:"Dialects magento and openmage: the answer to a request without Accept, either the original's error or JSON."`
 	Adapter         string         `setting:"adapter" default:"sql" choices:"" flag:"adapter" help:"The adapter that serves the store's records."`
 
 	OpsListen      string `setting:"ops.listen" form:"address" default:"127.0.0.1:9464" flag:"ops-listen" help:"Address of the operators' port, which has the console, metrics, health and readiness. An address off loopback needs ops.token."`
@@ -51,8 +51,8 @@ type Config struct {
 	Shadow Shadow
 	Follow Follow
 
-	Attributes []Attribute `table:"attributes" identity:"resource name" example:"{resource: customers, name: loyalty_number, kind: text, roles: [admin, customer]}" help:"Attributes that the store has besides those of the contract. They can be read, written, filtered and sorted like those."`
-	Fields     []FieldList `table:"fields" identity:"resource role" example:"{resource: products, role: guest, read: [entity_id, sku, name, final_price_with_tax]}" help:"Field lists: the fields of a resource that a role reads and writes, where these are not to be the contract's. A role can neither ask for another field nor filter by it. A list can also show Customers and Guests stored fields that the contract shows to an Admin only."`
+	Attributes []Attribute `table:"attributes" identity:"resource name" example:"{resource: customers, name: loyalty_number, kind: text, roles: [admin, customer]}" help:"Attributes that the store has besides those of the contract. They can be read, written, filtered and sorted like those. They are stored, so a change needs a restart."`
+	Fields     []FieldList `table:"fields" identity:"resource role" reload:"true" example:"{resource: products, role: guest, read: [entity_id, sku, name, final_price_with_tax]}" help:"Field lists: the fields of a resource that a role reads and writes, where these are not to be the contract's. A role can neither ask for another field nor filter by it. A list can also show Customers and Guests stored fields that the contract shows to an Admin only."`
 	Routes     []Route     `table:"routes" identity:"resource calls" reload:"true" example:"{resource: stock_items, calls: reads, to: portico}" help:"Who answers which requests during a migration: Portico's adapter, or the legacy store at legacy.url. The most specific entry wins: first the one that names the resource, then the one that names the calls. Portico answers what no entry covers."`
 
 	// Sections maps each section of [Sources] to its settings as text, by name without the

@@ -39,8 +39,8 @@ func TestReload(t *testing.T) {
 			faults: []string{"portico.yaml:1: ops.token: has changed, which takes effect only with a restart: restart Portico, or restore the former value"},
 		},
 		{
-			name: "a table that needs a restart", after: "\nfields:\n- {resource: orders, role: guest, read: []}", changed: []string{"fields"},
-			faults: []string{"portico.yaml:2: fields: has changed, which takes effect only with a restart: restart Portico, or restore the former value"},
+			name: "a table that needs a restart", after: "\nattributes:\n- {resource: customers, name: shoe_size, kind: text, roles: [admin]}", changed: []string{"attributes"},
+			faults: []string{"portico.yaml:2: attributes: has changed, which takes effect only with a restart: restart Portico, or restore the former value"},
 		},
 	}
 	for _, tt := range tests {

@@ -56,13 +56,12 @@ type LegacySettings struct {
 // A Gate authorizes the calls that the legacy store answers, caches their replies, and
 // names the records that they have written. It is safe for concurrent use.
 type Gate struct {
-	dialect  *contract.Dialect
-	auth     *auth.Authenticator
-	settings LegacySettings
-	log      *slog.Logger
-	now      func() time.Time
-	products *handlers.ProductFinder
-	// These depend on settings that a reload can change.
+	dialect    *contract.Dialect
+	auth       *auth.Authenticator
+	settings   LegacySettings
+	log        *slog.Logger
+	now        func() time.Time
+	products   *handlers.ProductFinder
 	pipeline   *pipeline.Pipeline
 	replyCache *replycache.Guests // nil: replies are not cached
 }
@@ -84,13 +83,6 @@ func newGate(p gateParts, settings LegacySettings) *Gate {
 		dialect: p.Dialect, auth: p.Authenticator, settings: settings, log: p.Log, now: p.Now, products: p.Products,
 		pipeline: p.Pipeline, replyCache: p.ReplyCache,
 	}
-}
-
-// WithPipeline returns a gate that runs the steps of another pipeline.
-func (s *Gate) WithPipeline(p *pipeline.Pipeline, replies *replycache.Guests) *Gate {
-	next := *s
-	next.pipeline, next.replyCache = p, replies
-	return &next
 }
 
 // AuthorizeLegacy decides whether r, which must be an API request, may be forwarded to

@@ -32,7 +32,8 @@
 //     inside the backend's transaction. Everything that can be checked before the transaction is
 //     checked before it, and passwords are hashed before it.
 //  4. Each resource has a handler type of its own, which knows its own dependencies and no
-//     other handler. It has no state that a reload changes: a list has the limits of the call.
+//     other handler. Handlers do not change: a reload makes a service with handlers of its own
+//     ([Service.With]), which shares budgets and caches with the one before.
 //  5. The list cache only saves queries. Every write of a store invalidates the lists it
 //     affects (package replycache), and entries expire after a minute. Changes by imports of
 //     other processes invalidate lists, replies and the shop's configuration in the same way

@@ -3,7 +3,7 @@ package mapping
 // SetBatchRows makes s read long lists in batches of n records.
 func (s *Service) SetBatchRows(n int64) {
 	s.settings.BatchRows = n
-	next, err := s.WithSettings(s.settings)
+	next, err := s.With(s.fields, s.settings)
 	if err != nil {
 		panic(err)
 	}

@@ -42,15 +42,23 @@ type Settings struct {
 type Service struct {
 	*pipeline.Pipeline
 	*Gate
-	dialect  *contract.Dialect
+	shared   *sharedParts
+	fields   *contract.Fields
 	settings Settings
-	backend  *resource.Backend
-	lists    *resource.ListCache
-	filters  *resource.FilterLimiter
-	caches   *replycache.Invalidating
-	shops    *resource.ShopCache
-	// shopChanges counts the changes of the shop's configuration.
-	shopChanges *atomic.Uint64
+}
+
+// sharedParts are the parts that services of the same store share, whatever their fields and settings.
+type sharedParts struct {
+	dialect       *contract.Dialect
+	schemas       *adapter.Schemas
+	authenticator *auth.Authenticator
+	log           *slog.Logger
+	lists         *resource.ListCache
+	filters       *resource.FilterLimiter
+	caches        *replycache.Invalidating
+	images        *adapter.ImageChecker
+	batches       handlers.BatchLock
+	shopChanges   *atomic.Uint64 // counts the changes of the shop's configuration
 }
 
 // New returns a service for dialect d on a backend. Replies show the given fields. The
@@ -61,50 +69,67 @@ func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, 
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{dialect: d, settings: settings, lists: lists, shopChanges: new(atomic.Uint64), filters: resource.NewFilterLimiter(settings.FilterSettings)}
-	s.caches = replycache.NewInvalidating(backend, lists.Invalidate, settings.ReplyCache)
-	s.backend = resource.NewBackend(s.caches, schemas, lists, s.filters, settings.Regional)
-	if s.shops, err = resource.NewShopCache(s.backend, settings.Prices, settings.Now, s.shopChanges); err != nil {
+	first := &Service{shared: &sharedParts{
+		dialect: d, schemas: schemas, authenticator: authenticator, log: log,
+		lists: lists, filters: resource.NewFilterLimiter(settings.FilterSettings), caches: replycache.NewInvalidating(backend, lists.Invalidate, settings.ReplyCache),
+		images: adapter.NewImageChecker(settings.ImagePixels), batches: handlers.NewBatchLock(), shopChanges: new(atomic.Uint64),
+	}}
+	if first.Pipeline, err = pipeline.New(settings.Settings); err != nil {
+		return nil, err
+	}
+	return first.With(fields, settings)
+}
+
+// With returns a service of the same store that shows other fields under other settings. It shares the
+// backend, budgets and caches with s, so these settings remain as in s: RequestBytes, ListsInFlight,
+// FiltersInFlight, ImagePixels and ReplyCache. The counts of consumers are reset if the rate or the
+// burst changes. s remains usable, so that calls in progress end under its fields and settings.
+func (s *Service) With(fields *contract.Fields, settings Settings) (*Service, error) {
+	p := s.shared
+	backend := resource.NewBackend(p.caches, p.schemas, p.lists, p.filters, settings.Regional)
+	shops, err := resource.NewShopCache(backend, settings.Prices, settings.Now, p.shopChanges)
+	if err != nil {
 		return nil, fmt.Errorf("shop configuration: %w", err)
 	}
-	finder, err := handlers.NewFinder(d, s.backend, s.shops)
+	finder, err := handlers.NewFinder(p.dialect, backend, shops)
 	if err != nil {
 		return nil, fmt.Errorf("products: %w", err)
 	}
-	all, err := s.newHandlers(fields, finder, authenticator, log)
+	all, err := p.newHandlers(fields, backend, shops, finder, &settings)
 	if err != nil {
 		return nil, err
 	}
-	replies := replycache.New(d, settings.ReplySettings, settings.Stock.HideSoldOut)
+	replies := replycache.New(p.dialect, settings.ReplySettings, settings.Stock.HideSoldOut)
 	routes := contract.Routes(fields)
-	s.Pipeline, err = pipeline.New(pipeline.Parts{
-		Dialect: d, Table: contract.NewTable(routes), NotOffered: notOffered(backend, routes), Authenticator: authenticator, Log: log,
+	next := &Service{shared: p, fields: fields, settings: settings}
+	next.Pipeline, err = s.Pipeline.With(pipeline.Parts{
+		Dialect: p.dialect, Table: contract.NewTable(routes), NotOffered: notOffered(p.caches, routes), Authenticator: p.authenticator, Log: p.log,
 		Handlers: all.table().functions, ReplyCache: replies,
 	}, settings.Settings, settings.FilterSettings)
 	if err != nil {
 		return nil, err
 	}
-	s.Gate = newGate(gateParts{
-		Dialect: d, Authenticator: authenticator, Log: log, Now: settings.Now, Products: finder, Pipeline: s.Pipeline, ReplyCache: replies,
+	next.Gate = newGate(gateParts{
+		Dialect: p.dialect, Authenticator: p.authenticator, Log: p.log, Now: settings.Now, Products: finder, Pipeline: next.Pipeline, ReplyCache: replies,
 	}, settings.LegacySettings)
-	return s, nil
+	return next, nil
 }
 
 // newHandlers returns the handlers of all resources.
-func (s *Service) newHandlers(fields *contract.Fields, finder *handlers.ProductFinder, authenticator *auth.Authenticator, log *slog.Logger) (*handlerSet, error) {
-	d, backend, settings := s.dialect, s.backend, &s.settings
+func (p *sharedParts) newHandlers(fields *contract.Fields, backend *resource.Backend, shops *resource.ShopCache, finder *handlers.ProductFinder, settings *Settings) (*handlerSet, error) {
+	d := p.dialect
 	h, links := &handlerSet{}, resource.NewLinks(settings.Links)
 	var err error
-	if h.customers, err = handlers.NewCustomers(d, fields, backend, s.shops, settings.Customers, authenticator.PurgeCredentials); err != nil {
+	if h.customers, err = handlers.NewCustomers(d, fields, backend, shops, settings.Customers, p.authenticator.PurgeCredentials); err != nil {
 		return nil, fmt.Errorf("customers: %w", err)
 	}
 	if h.customerAddresses, err = handlers.NewAddresses(d, fields, backend); err != nil {
 		return nil, fmt.Errorf("customer addresses: %w", err)
 	}
-	if h.stockItems, err = handlers.NewStockItems(d, fields, backend, settings.Stock, settings.Now, log); err != nil {
+	if h.stockItems, err = handlers.NewStockItems(d, fields, backend, settings.Stock, settings.Now, p.batches, p.log); err != nil {
 		return nil, fmt.Errorf("stock items: %w", err)
 	}
-	if h.productImages, err = handlers.NewImages(d, fields, backend, finder, links, settings.ImagePixels); err != nil {
+	if h.productImages, err = handlers.NewImages(d, fields, backend, finder, links, p.images); err != nil {
 		return nil, fmt.Errorf("product images: %w", err)
 	}
 	if h.products, err = handlers.NewProducts(d, fields, backend, finder, h.productImages.Resource, settings.Stock, links, settings.Now); err != nil {
@@ -113,7 +138,7 @@ func (s *Service) newHandlers(fields *contract.Fields, finder *handlers.ProductF
 	if h.productWrites, err = handlers.NewProductWrites(d, fields, backend, finder, &h.stockItems.Rules, settings.Products, settings.Prices, settings.Now); err != nil {
 		return nil, fmt.Errorf("writes of products: %w", err)
 	}
-	if h.productWebsites, err = handlers.NewWebsiteAssignments(d, fields, backend, s.shops, log); err != nil {
+	if h.productWebsites, err = handlers.NewWebsiteAssignments(d, fields, backend, shops, p.log); err != nil {
 		return nil, fmt.Errorf("product websites: %w", err)
 	}
 	if h.productCategories, err = handlers.NewCategoryAssignments(d, fields, backend, finder); err != nil {
@@ -125,39 +150,19 @@ func (s *Service) newHandlers(fields *contract.Fields, finder *handlers.ProductF
 	return h, nil
 }
 
-// WithSettings returns a service that answers as s does, but applies these settings of
-// another configuration: BodyBytes, MaxRows, GuestMaxRows, FilterTimeout, MatchBytes,
-// ConsumerRate, ConsumerBurst and Fingerprint. All other settings remain as in s, because
-// they size the parts that the two services share: budgets, caches and the backend. The
-// counts of consumers are reset if the rate or the burst changes. s remains usable, so that
-// calls in progress end under its settings.
-func (s *Service) WithSettings(settings Settings) (*Service, error) {
-	next := *s
-	to := &next.settings
-	to.BodyBytes, to.MaxRows, to.GuestMaxRows = settings.BodyBytes, settings.MaxRows, settings.GuestMaxRows
-	to.FilterTimeout, to.MatchBytes = settings.FilterTimeout, settings.MatchBytes
-	to.ConsumerRate, to.ConsumerBurst = settings.ConsumerRate, settings.ConsumerBurst
-	to.Fingerprint = settings.Fingerprint
-	replies := replycache.New(s.dialect, to.ReplySettings, to.Stock.HideSoldOut)
-	var err error
-	next.Pipeline, err = s.Pipeline.WithSettings(to.Settings, to.FilterSettings, replies)
-	next.Gate = s.Gate.WithPipeline(next.Pipeline, replies)
-	return &next, err
-}
-
 // Budgets returns the budgets that limit concurrent requests, for metrics.
 func (s *Service) Budgets() []*limits.Budget {
-	filters := s.filters.Budgets()
+	filters := s.shared.filters.Budgets()
 	return append(s.Pipeline.Budgets(), filters.All, filters.Guests)
 }
 
 // InvalidateLists drops all cached data about lists. It is for a backend whose records have
 // been replaced by other means than calls.
-func (s *Service) InvalidateLists() { s.lists.Invalidate(nil) }
+func (s *Service) InvalidateLists() { s.shared.lists.Invalidate(nil) }
 
 // InvalidateChanged drops the cached data about records that were changed by other means than
 // calls: parts by the keys of their roots; without keys, of all records of the resource; nil,
 // of all records. A change of a resource that calls do not write may affect everything.
 func (s *Service) InvalidateChanged(ctx context.Context, changed map[adapter.Resource][]adapter.Key) {
-	s.caches.InvalidateChanged(ctx, changed, func() { s.shopChanges.Add(1) })
+	s.shared.caches.InvalidateChanged(ctx, changed, func() { s.shared.shopChanges.Add(1) })
 }

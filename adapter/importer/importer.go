@@ -32,9 +32,9 @@ type Options struct {
 	// the legacy store's data: if they have changed, no range that was imported before counts as
 	// unchanged.
 	Settings []string
-	// Lists holds the values of the settings that list the allowed values of products, by the names
-	// of [magento1.Setting], for [Report.Missing].
-	Lists map[string][]string
+	// Lists returns the values of the settings that list the allowed values of products, by the names
+	// of [magento1.Setting], for [Report.Missing]; nil stands for no settings.
+	Lists func() map[string][]string
 	// MissingFields returns the entry of the setting fields that the configuration lacks so that a
 	// list of the legacy store limits a role here, too; "" if it lacks none. It may be nil.
 	MissingFields func(*magento1.FieldList) (entry string)

@@ -24,11 +24,15 @@ type MissingSetting struct {
 
 // MissingSettings returns the attribute sets, tax classes, themes and added attributes that the
 // legacy store uses and the configuration lacks. Clients could not save products with such a value
-// again, and values of such attributes are not imported.
-func MissingSettings(lists map[string][]string, schemas *adapter.Schemas, settings []magento1.Setting) []MissingSetting {
+// again, and values of such attributes are not imported. lists is [Options].Lists.
+func MissingSettings(lists func() map[string][]string, schemas *adapter.Schemas, settings []magento1.Setting) []MissingSetting {
 	var all []MissingSetting
+	var values map[string][]string
+	if lists != nil {
+		values = lists()
+	}
 	for _, s := range settings {
-		have, isList := lists[s.Name]
+		have, isList := values[s.Name]
 		switch {
 		case isList:
 			lacking := slices.DeleteFunc(splitNames(s.Value), func(one string) bool { return slices.Contains(have, one) })

@@ -30,13 +30,18 @@ type reloadable struct {
 	file string
 }
 
-// startReloadable serves the demo store under a configuration of the given lines.
+// startReloadable serves the demo store under a configuration of the given lines, or the store of sql.dsn
+// if that is among them.
 func startReloadable(t *testing.T, lines ...string) *reloadable {
 	t.Helper()
 	r := &reloadable{file: filepath.Join(t.TempDir(), "portico.yaml")}
 	r.write(t, lines...)
-	r.Process = apptest.LaunchWith(t, nil, "--demo", "--config", r.file)
-	r.AwaitAddresses(t, true)
+	arguments, isDemo := []string{"--config", r.file}, !slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, "sql.dsn: ") })
+	if isDemo {
+		arguments = append(arguments, "--demo")
+	}
+	r.Process = apptest.LaunchWith(t, nil, arguments...)
+	r.AwaitAddresses(t, isDemo)
 	return r
 }
 

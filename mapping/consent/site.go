@@ -116,6 +116,13 @@ func New(o Options) (*Site, error) {
 	return s, errors.Join(errs[:]...)
 }
 
+// WithShopName returns a site that shows another name of the shop, and shares everything else with s.
+func (s *Site) WithShopName(name string) *Site {
+	next := *s
+	next.shopName = name
+	return &next
+}
+
 // A Visitor holds the server's knowledge about the sender of a request.
 type Visitor struct {
 	Scheme  string // http or https, as the client used it

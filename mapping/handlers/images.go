@@ -16,16 +16,15 @@ type Images struct {
 	checker *adapter.ImageChecker
 }
 
-// NewImages returns the handler of images. links are the addresses in replies. maxPixels limits the pixels of a new image, and
-// of all images that are checked at the same time.
-func NewImages(d *contract.Dialect, fields *contract.Fields, backend *resource.Backend, finder *ProductFinder, links *resource.Links, maxPixels int64) (*Images, error) {
+// NewImages returns the handler of images. links are the addresses in replies. checker checks new images.
+func NewImages(d *contract.Dialect, fields *contract.Fields, backend *resource.Backend, finder *ProductFinder, links *resource.Links, checker *adapter.ImageChecker) (*Images, error) {
 	images, err := resource.NewResource(d, fields.ProductImages, backend, adapter.ProductImages)
 	images.Compute = map[string]func(*resource.Call, adapter.Record) (codec.Node, bool){
 		"url": func(c *resource.Call, image adapter.Record) (codec.Node, bool) {
 			return codec.TextNode(links.Media(c, mediaPath, image.Get("file").Text())), true
 		},
 	}
-	return &Images{images, finder, adapter.NewImageChecker(maxPixels)}, err
+	return &Images{images, finder, checker}, err
 }
 
 // ListProductImages handles GET /products/:id/images, with or without a store view. The

@@ -13,22 +13,28 @@ import (
 // StockItems is the resource behind /stockitems (stock_orders 2).
 type StockItems struct {
 	resource.Resource
-	Rules stockRules
-	// batchLock serializes the batch updates of this process: overlapping batches have the same
-	// result as some sequence of them, also where the backend knows no batches. A backend with
-	// batches orders the batches of all processes. A channel lets a caller wait no longer than
-	// its context.
-	batchLock chan struct{}
+	Rules     stockRules
+	batchLock BatchLock
 	log       *slog.Logger
 }
 
-// NewStockItems returns the handler of stock items. now returns the current time.
-func NewStockItems(d *contract.Dialect, fields *contract.Fields, backend *resource.Backend, settings StockSettings, now func() time.Time, log *slog.Logger) (*StockItems, error) {
+// A BatchLock serializes the batch updates of a process: overlapping batches have the same
+// result as some sequence of them, also where the backend knows no batches. A backend with
+// batches orders the batches of all processes. A channel lets a caller wait no longer than
+// its context.
+type BatchLock chan struct{}
+
+// NewBatchLock returns a lock that nobody holds.
+func NewBatchLock() BatchLock { return make(BatchLock, 1) }
+
+// NewStockItems returns the handler of stock items. now returns the current time. Batch updates hold
+// batches.
+func NewStockItems(d *contract.Dialect, fields *contract.Fields, backend *resource.Backend, settings StockSettings, now func() time.Time, batches BatchLock, log *slog.Logger) (*StockItems, error) {
 	base, err := resource.NewResource(d, fields.StockItems, backend, adapter.StockItems)
 	if err != nil {
 		return nil, err
 	}
-	items := &StockItems{Resource: base, batchLock: make(chan struct{}, 1), log: log}
+	items := &StockItems{Resource: base, batchLock: batches, log: log}
 	items.Rules = newStockRules(&items.Resource, settings, now)
 	return items, nil
 }

@@ -138,14 +138,15 @@ func New(service *mapping.Service, options Options) (*API, error) {
 	return a, err
 }
 
-// With returns a copy of a with another service, which must come from
-// [mapping.Service.WithSettings] of a's service, and with the Rules, GuestRate and GuestBurst of
-// options. It shares everything else with a: the budgets, the metrics and the other options. The
+// With returns a copy of a with another service, which must come from [mapping.Service.With] of a's
+// service, and with the Rules, GuestRate, GuestBurst, MediaFolders, Consent and Landing of options. It
+// shares everything else with a: the budgets, the metrics and the other options. The
 // used rate of each network is reset if the rate or the burst changes. Mount the copy on an engine
 // of its own. a remains usable, so that its requests in progress end under its rules.
 func (a *API) With(service *mapping.Service, options Options) (*API, error) {
 	next := &API{service: service, Options: a.Options, placeholder: a.placeholder, replies: a.replies, spool: a.spool, guests: a.guests, requestLog: a.requestLog}
 	next.Rules, next.GuestRate, next.GuestBurst = options.Rules, options.GuestRate, options.GuestBurst
+	next.MediaFolders, next.Consent, next.Landing = options.MediaFolders, options.Consent, options.Landing
 	if next.GuestRate == a.GuestRate && next.GuestBurst == a.GuestBurst {
 		return next, nil
 	}

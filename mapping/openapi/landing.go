@@ -55,11 +55,14 @@ type LandingPage struct {
 	template *template.Template
 	policy   string
 	plain    *regexp.Regexp
+	shown    *landingDemo
+}
 
-	mu   sync.Mutex
-	demo func(base string) LandingDemo // nil for a store that is no demo
-	// topics are more pages of a demo.
-	topics []LandingTopic
+// A landingDemo is the part of the page that a demo store has, which is known when it listens.
+type landingDemo struct {
+	mu     sync.Mutex
+	demo   func(base string) LandingDemo // nil for a store that is no demo
+	topics []LandingTopic                // more pages
 }
 
 // NewLandingPage returns a Page.
@@ -67,27 +70,34 @@ func NewLandingPage(o LandingOptions) (*LandingPage, error) {
 	t, err := template.New("page").Parse(pageTemplate)
 	style := sha256.Sum256([]byte(styleSheet))
 	return &LandingPage{
-		LandingOptions: o, template: t, plain: regexp.MustCompile(`\A[A-Za-z0-9.\-]+(?::[0-9]+)?\z|\A\[[0-9A-Fa-f:.]+\](?::[0-9]+)?\z`),
+		LandingOptions: o, template: t, shown: new(landingDemo), plain: regexp.MustCompile(`\A[A-Za-z0-9.\-]+(?::[0-9]+)?\z|\A\[[0-9A-Fa-f:.]+\](?::[0-9]+)?\z`),
 		policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(style[:]) +
 			"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 	}, err
 }
 
+// WithShopName returns a page that shows another name of the shop, and shares the demo with p.
+func (p *LandingPage) WithShopName(name string) *LandingPage {
+	next := *p
+	next.ShopName = name
+	return &next
+}
+
 // SetDemo makes the page show the Demo that demo returns for the base URL that a visitor uses,
 // and links to topics, which get pages of their own.
 func (p *LandingPage) SetDemo(demo func(base string) LandingDemo, topics ...LandingTopic) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.demo, p.topics = demo, topics
+	p.shown.mu.Lock()
+	defer p.shown.mu.Unlock()
+	p.shown.demo, p.shown.topics = demo, topics
 }
 
 // topic returns the topic with a path, or nil.
 func (p *LandingPage) topic(path string) *LandingTopic {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i := range p.topics {
-		if p.topics[i].Path == path {
-			return &p.topics[i]
+	p.shown.mu.Lock()
+	defer p.shown.mu.Unlock()
+	for i := range p.shown.topics {
+		if p.shown.topics[i].Path == path {
+			return &p.shown.topics[i]
 		}
 	}
 	return nil
@@ -143,10 +153,10 @@ func (p *LandingPage) Serve(w http.ResponseWriter, r *http.Request, scheme strin
 	if u, err := url.Parse(base); err == nil && data.Shop == "" {
 		data.Shop = u.Hostname()
 	}
-	p.mu.Lock()
-	demo := p.demo
-	data.Topics = p.topics
-	p.mu.Unlock()
+	p.shown.mu.Lock()
+	demo := p.shown.demo
+	data.Topics = p.shown.topics
+	p.shown.mu.Unlock()
 	if data.Topic = p.topic(r.URL.Path); data.Topic != nil {
 		var err error
 		if data.Content, err = data.Topic.Content(); err != nil {

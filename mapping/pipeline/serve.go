@@ -105,34 +105,28 @@ type Parts struct {
 	ReplyCache *replycache.Guests
 }
 
-// New returns a pipeline. filters are the limits of lists with expensive conditions.
-func New(parts Parts, settings Settings, filters resource.FilterSettings) (*Pipeline, error) {
-	s := &Pipeline{
-		dialect: parts.Dialect, table: parts.Table, notOffered: parts.NotOffered, auth: parts.Authenticator, log: parts.Log,
-		steps: steps(), handlers: parts.Handlers,
-		requests: requestBudgets{limits.NewBudgetPair("requests", settings.RequestBytes), limits.NewBudget("forms", maxConcurrentForms*auth.MaxForm, formWait)}, lists: limits.NewBudgetPair("lists", settings.ListsInFlight),
-	}
-	s.configure(settings, filters, parts.ReplyCache)
-	var err error
-	s.rates, err = newRates(settings)
-	return s, err
+// New returns the pipeline from which the pipelines of a process are derived: it has their budgets,
+// and answers no calls.
+func New(settings Settings) (*Pipeline, error) {
+	rates, err := newRates(settings)
+	return &Pipeline{
+		settings: settings, rates: rates, steps: steps(), lists: limits.NewBudgetPair("lists", settings.ListsInFlight),
+		requests: requestBudgets{limits.NewBudgetPair("requests", settings.RequestBytes), limits.NewBudget("forms", maxConcurrentForms*auth.MaxForm, formWait)},
+	}, err
 }
 
-// configure sets the fields that a reload can change, except the rates of consumers.
-func (s *Pipeline) configure(settings Settings, filters resource.FilterSettings, replies *replycache.Guests) {
-	s.settings, s.replyCache = settings, replies
-	s.limits = resource.NewLimits(settings.MaxRows)
-	if settings.BatchRows > 0 {
-		s.limits.Batch = settings.BatchRows
-	}
-	s.callerFilters, s.guestFilters = resource.NewFilterLimits(filters, false), resource.NewFilterLimits(filters, true)
-}
-
-// WithSettings returns a pipeline with other settings that shares its budgets with s. The
-// counts of consumers are reset if the rate or the burst changes.
-func (s *Pipeline) WithSettings(settings Settings, filters resource.FilterSettings, replies *replycache.Guests) (*Pipeline, error) {
+// With returns a pipeline with other parts and settings that shares its budgets with s. filters are the
+// limits of lists with expensive conditions. The counts of consumers are reset if the rate or the burst
+// changes.
+func (s *Pipeline) With(parts Parts, settings Settings, filters resource.FilterSettings) (*Pipeline, error) {
 	next := *s
-	next.configure(settings, filters, replies)
+	next.dialect, next.table, next.notOffered, next.auth, next.log = parts.Dialect, parts.Table, parts.NotOffered, parts.Authenticator, parts.Log
+	next.handlers, next.replyCache, next.settings = parts.Handlers, parts.ReplyCache, settings
+	next.limits = resource.NewLimits(settings.MaxRows)
+	if settings.BatchRows > 0 {
+		next.limits.Batch = settings.BatchRows
+	}
+	next.callerFilters, next.guestFilters = resource.NewFilterLimits(filters, false), resource.NewFilterLimits(filters, true)
 	if s.settings.ConsumerRate == settings.ConsumerRate && s.settings.ConsumerBurst == settings.ConsumerBurst {
 		return &next, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"html/template"
 	"log/slog"
 	"net/http"
 	"os"
@@ -77,7 +78,7 @@ func (p *consoleParts) newConsole() (*webconsole.Console, error) {
 				p.service.InvalidateChanged(ctx, map[adapter.Resource][]adapter.Key{adapter.Products: {adapter.Key(id)}})
 			},
 		},
-		Reference:   p.ops.reference.forConsole,
+		Reference:   func() (calls, dialects template.HTML, err error) { return p.ops.reference().forConsole() },
 		Differences: webconsole.Differences{Load: p.differences, Ignored: func() []string { return p.current().Shadow.Ignore }},
 	})
 }

@@ -61,17 +61,9 @@ func (s mirrorSource) Settle(ctx context.Context, deliveries ...outbox.Delivery)
 
 // newMirroring returns the mirroring of writes, and the adapter to serve. records is the adapter of
 // Portico's records, and trial the adapter in which creates are tried, both behind their guard.
-func newMirroring(cfg *config.Config, db *sqlstore.DB, records, trial adapter.Adapter, writes *follow.Writes, legacy *program.LegacySystem, rules func() proxy.Rules, registry prometheus.Registerer, log *slog.Logger) (*mirroring, adapter.Adapter, error) {
+func newMirroring(cfg *config.Config, db *sqlstore.DB, records, trial adapter.Adapter, writes *follow.Writes, legacy *program.LegacySystem, rules func() proxy.Rules, requests func() *mirror.Requests, registry prometheus.Registerer, log *slog.Logger) (*mirroring, adapter.Adapter, error) {
 	metrics := newMirrorMetrics(registry)
-	schemas, err := program.Schemas(cfg)
-	if err != nil {
-		return nil, nil, err
-	}
 	fields, err := program.Fields(cfg)
-	if err != nil {
-		return nil, nil, err
-	}
-	requests, err := mirror.NewRequests(schemas, fields)
 	if err != nil {
 		return nil, nil, err
 	}

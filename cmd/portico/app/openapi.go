@@ -142,14 +142,14 @@ func (r *interfaceReference) forConsole() (calls, dialects template.HTML, err er
 }
 
 // topics returns the pages of a demo for everybody.
-func (r *interfaceReference) topics() []openapi.LandingTopic {
+func (o *ops) topics() []openapi.LandingTopic {
 	return []openapi.LandingTopic{
 		{Path: "/reference", Title: "All calls with their fields and errors", Content: func() (template.HTML, error) {
-			calls, _, err := r.forConsole()
+			calls, _, err := o.reference().forConsole()
 			return calls, err
 		}},
 		{Path: "/differences", Title: "Where the dialects differ", Content: func() (template.HTML, error) {
-			_, dialects, err := r.forConsole()
+			_, dialects, err := o.reference().forConsole()
 			return dialects, err
 		}},
 	}
@@ -184,7 +184,7 @@ func recordedExamples(d *contract.Dialect) ([]openapi.Example, error) {
 
 // serveOpenAPI answers with the document of the store in JSON.
 func (o *ops) serveOpenAPI(w http.ResponseWriter, _ *http.Request) {
-	document, err := o.reference.document()
+	document, err := o.reference().document()
 	if err != nil {
 		http.Error(w, "the document could not be made: "+err.Error(), http.StatusInternalServerError)
 		return

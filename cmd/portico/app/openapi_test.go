@@ -77,7 +77,7 @@ func TestOpenAPIOfStore(t *testing.T) {
 func TestReferencePages(t *testing.T) {
 	t.Parallel()
 	demo, store := serveLocal(t, true), serveLocal(t, false)
-	demo.app.landing.SetDemo(func(string) openapi.LandingDemo { return openapi.LandingDemo{} }, demo.app.ops.reference.topics()...)
+	demo.app.landing.SetDemo(func(string) openapi.LandingDemo { return openapi.LandingDemo{} }, demo.app.ops.topics()...)
 	for path, part := range map[string]string{"/reference": `id="listProducts"`, "/differences": `id="difference-1"`} {
 		if got := apptest.Send(t, http.MethodGet, demo.contract+path, "", "Accept", acceptOfBrowser); got.Status != http.StatusOK || !strings.Contains(got.Body, part) {
 			t.Errorf("%s: %d\n%.500s", path, got.Status, got.Body)

@@ -37,7 +37,7 @@ type ops struct {
 	pprof            bool                        // whether profiles are served
 	shadowSamples    http.HandlerFunc            // samples of differences
 	migration        http.HandlerFunc            // the Status
-	reference        *interfaceReference
+	reference        func() *interfaceReference  // in force
 	// reload reads the configuration again on behalf of by, a phrase for the log; nil: not offered.
 	// It returns the changed settings, or the reason why it applied none of them.
 	reload   func(by string) (changed []string, err error)

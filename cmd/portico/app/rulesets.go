@@ -12,16 +12,18 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping"
+	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/httpapi"
-	"github.com/portico-commerce/portico/mapping/replycache"
+	"github.com/portico-commerce/portico/mapping/legacy/mirror"
 )
 
 // ruleParts holds the parts from which all rule sets of a process are built.
 type ruleParts struct {
-	program *program.Program
-	store   string           // the storeIdentity
-	service *mapping.Service // with the settings of the start, as api
-	api     *httpapi.API
+	program   *program.Program
+	settings  func(*config.Config) (mapping.Settings, error)
+	isOffered func(*contract.Route) bool // whether the backend has the records of a route
+	service   *mapping.Service           // of the latest rule set, as api
+	api       *httpapi.API
 	*watching
 	log *slog.Logger
 }
@@ -29,24 +31,43 @@ type ruleParts struct {
 // A ruleSet is the contract's port under one configuration: everything that a reload
 // replaces. It does not change, and a request that begins under a rule set ends under it.
 type ruleSet struct {
-	handler  http.Handler
-	api      *httpapi.API
-	watchers *watchers
+	handler   http.Handler
+	api       *httpapi.API
+	watchers  *watchers
+	requests  *mirror.Requests // for mirrored writes
+	reference *interfaceReference
 
-	requests atomic.Int64  // in progress, and one more while the rule set is in force
-	ended    sync.Once     // closes idle
-	idle     chan struct{} // closed after the last request
+	inProgress atomic.Int64  // requests, and one more while the rule set is in force
+	ended      sync.Once     // closes idle
+	idle       chan struct{} // closed after the last request
 }
 
 // newRuleSet returns the rule set of a configuration.
 func (p *ruleParts) newRuleSet(cfg *config.Config) (*ruleSet, error) {
-	settings := mapping.Settings{ReplySettings: replycache.ReplySettings{Fingerprint: replyFingerprint(cfg, p.store)}}
-	setLimits(&settings, cfg)
-	service, err := p.service.WithSettings(settings)
+	settings, err := p.settings(cfg)
 	if err != nil {
 		return nil, err
 	}
-	api, err := p.api.With(service, httpapi.Options{Rules: program.Rules(cfg.Routes), GuestRate: cfg.Limits.GuestRate, GuestBurst: int(cfg.Limits.GuestBurst)})
+	schemas, err := program.Schemas(cfg)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := program.Fields(cfg)
+	if err != nil {
+		return nil, err
+	}
+	requests, err := mirror.NewRequests(schemas, fields)
+	if err != nil {
+		return nil, err
+	}
+	service, err := p.service.With(fields, settings)
+	if err != nil {
+		return nil, err
+	}
+	api, err := p.api.With(service, httpapi.Options{
+		Rules: program.Rules(cfg.Routes), GuestRate: cfg.Limits.GuestRate, GuestBurst: int(cfg.Limits.GuestBurst), MediaFolders: linkSettings(cfg).ServedMediaFolders(),
+		Consent: p.api.Consent.WithShopName(cfg.Store.Name), Landing: p.api.Landing.WithShopName(cfg.Store.Name),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -60,28 +81,17 @@ func (p *ruleParts) newRuleSet(cfg *config.Config) (*ruleSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := &ruleSet{api: api, watchers: watchers, idle: make(chan struct{})}
+	set := &ruleSet{api: api, watchers: watchers, requests: requests, reference: newReference(p.program, cfg, p.isOffered), idle: make(chan struct{})}
 	set.handler = httpapi.Below(api.BasePath, watchers.wrap(engine, api.Scheme), engine)
-	set.requests.Store(1)
+	set.inProgress.Store(1)
 	// The next rule set starts from this one: it keeps the rates whose limits do not change.
 	p.service, p.api = service, api
 	return set, nil
 }
 
-// setLimits sets the limits of calls that a reload can change.
-func setLimits(s *mapping.Settings, cfg *config.Config) {
-	s.BodyBytes = cfg.Limits.BodyBytes
-	s.MaxRows, s.GuestMaxRows = cfg.Lists.MaxRows, cfg.Lists.GuestMaxRows
-	s.MatchBytes = cfg.Lists.MatchBytes
-	// Otherwise an expensive filter would exceed the guard's timeout and count as a
-	// failure of the upstream.
-	s.FilterTimeout = min(cfg.Lists.FilterTimeout, cfg.Upstream.Timeout/2)
-	s.ConsumerRate, s.ConsumerBurst = cfg.Limits.ConsumerRate, int(cfg.Limits.ConsumerBurst)
-}
-
 // leave ends a request, or the time in which the rule set is in force.
 func (s *ruleSet) leave() {
-	if s.requests.Add(-1) == 0 {
+	if s.inProgress.Add(-1) == 0 {
 		s.ended.Do(func() { close(s.idle) })
 	}
 }
@@ -122,7 +132,7 @@ func (s *ruleSets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *ruleSets) enter() *ruleSet {
 	for {
 		set := s.inForce.Load()
-		set.requests.Add(1)
+		set.inProgress.Add(1)
 		if s.inForce.Load() == set {
 			return set
 		}

@@ -171,7 +171,7 @@ func serve(ctx context.Context, p *program.Program, out io.Writer, cfg *config.C
 		opsAddress := program.DialAddress(ports.opsListener.Addr())
 		a.landing.SetDemo(func(base string) openapi.LandingDemo {
 			return openapi.LandingDemo{Console: consoleURL(cfg, opsAddress), Examples: demoExamples(cfg, base, opsAddress, data)}
-		}, a.ops.reference.topics()...)
+		}, a.ops.topics()...)
 	}
 	printStartup(p, out, cfg, ports.contractListener.Addr(), ports.opsListener.Addr(), data)
 	about := log.With(programAttributes(p, cfg, data != nil)...)

@@ -70,6 +70,7 @@ type wiring struct {
 
 	importWatcher *coordination.Watcher
 	cache         *cache.Cache
+	storeIdentity string // see storeIdentity
 	authenticator *auth.Authenticator
 	service       *mapping.Service
 	refused       refusedCalls
@@ -130,8 +131,14 @@ func (w *wiring) newGuard(domain string) *guard.Guard {
 // mirrors reports whether writes can be mirrored. A demo store has no legacy store.
 func (w *wiring) mirrors() bool { return program.CanMirror(w.config) && w.data == nil }
 
+// inForce returns the configuration in force.
+func (w *wiring) inForce() *config.Config { return w.rules.current().watchers.config }
+
 // currentRules returns the rules in force.
 func (w *wiring) currentRules() proxy.Rules { return w.rules.current().api.Rules }
+
+// currentRequests returns the translation of writes into requests of the legacy store.
+func (w *wiring) currentRequests() *mirror.Requests { return w.rules.current().requests }
 
 // openRecords opens the traces, the records and the legacy store.
 func (w *wiring) openRecords(ctx context.Context) (err error) {
@@ -159,7 +166,7 @@ func (w *wiring) openFollower(context.Context) (err error) {
 	if w.config.Follow.DSN == "" || w.data != nil { // a demo store has no legacy store
 		return nil
 	}
-	if w.follower, err = records.NewFollower(w.program, w.config, w.db, -1, nil, metrics, w.log); err != nil {
+	if w.follower, err = records.NewFollower(w.program, w.config, w.inForce, w.db, -1, nil, metrics, w.log); err != nil {
 		return err
 	}
 	if w.config.Legacy.URL != "" {
@@ -175,7 +182,7 @@ func (w *wiring) openMirroring(ctx context.Context) (err error) {
 	w.records = w.recordsGuard.Adapter(w.served)
 	w.upstream = w.records
 	if w.mirrors() {
-		w.mirroring, w.upstream, err = newMirroring(w.config, w.db, w.records, w.recordsGuard.Adapter(w.served.trial), w.writes, w.legacy, w.currentRules, w.registry, w.log)
+		w.mirroring, w.upstream, err = newMirroring(w.config, w.db, w.records, w.recordsGuard.Adapter(w.served.trial), w.writes, w.legacy, w.currentRules, w.currentRequests, w.registry, w.log)
 		return err
 	}
 	if w.data != nil {

@@ -34,7 +34,10 @@ func (w *wiring) openService(ctx context.Context) (err error) {
 	if w.authenticator, err = w.newAuthenticator(); err != nil {
 		return err
 	}
-	settings, err := w.settings()
+	if w.storeIdentity, err = storeIdentity(w.config, w.data != nil); err != nil {
+		return err
+	}
+	settings, err := w.settings(w.config)
 	if err != nil {
 		return err
 	}
@@ -95,9 +98,8 @@ func sharedCounts(c *cache.Cache) limits.SharedRates {
 	return nil
 }
 
-// settings returns the settings of the handlers of calls.
-func (w *wiring) settings() (mapping.Settings, error) {
-	cfg := w.config
+// settings returns the settings of the handlers of calls under a configuration.
+func (w *wiring) settings(cfg *config.Config) (mapping.Settings, error) {
 	stock, err := stockSettings(cfg.Stock)
 	if err != nil {
 		return mapping.Settings{}, err
@@ -106,17 +108,28 @@ func (w *wiring) settings() (mapping.Settings, error) {
 	if cfg.Cache.MemoryBytes > 0 || cfg.Cache.RedisURL != "" {
 		replies = w.cache
 	}
-	settings := mapping.Settings{
+	return mapping.Settings{
 		Settings: pipeline.Settings{
+			BodyBytes:         cfg.Limits.BodyBytes,
 			QueryBytes:        int(cfg.Limits.QueryBytes),
 			RequestBytes:      cfg.Limits.RequestsBytes,
+			MaxRows:           cfg.Lists.MaxRows,
+			GuestMaxRows:      cfg.Lists.GuestMaxRows,
 			ListsInFlight:     cfg.Lists.InFlight,
+			ConsumerRate:      cfg.Limits.ConsumerRate,
+			ConsumerBurst:     int(cfg.Limits.ConsumerBurst),
 			JSONWithoutAccept: cfg.AcceptMissing == "json",
 			Now:               time.Now,
 			AwaitChanges:      w.importWatcher.Await,
 			SharedCounts:      sharedCounts(w.cache),
 		},
-		ReplySettings:  replycache.ReplySettings{Links: linkSettings(cfg), ReplyCache: replies},
+		FilterSettings: resource.FilterSettings{
+			FiltersInFlight: cmp.Or(cfg.Lists.FiltersInFlight, max(2, int64(runtime.GOMAXPROCS(0)))), MatchBytes: cfg.Lists.MatchBytes,
+			// Otherwise an expensive filter would exceed the guard's timeout and count as a
+			// failure of the upstream.
+			FilterTimeout: min(cfg.Lists.FilterTimeout, cfg.Upstream.Timeout/2),
+		},
+		ReplySettings:  replycache.ReplySettings{Links: linkSettings(cfg), ReplyCache: replies, Fingerprint: replyFingerprint(cfg, w.storeIdentity)},
 		LegacySettings: mapping.LegacySettings{LegacyAuth: w.legacy.Auth, LegacySigner: w.legacy.Signer, CacheLegacy: cfg.Legacy.Cache},
 		ImagePixels:    cfg.Limits.ImagePixels,
 		Customers:      handlers.CustomerSettings{PasswordCost: cfg.Auth.PasswordCost, NoConfirmation: !cfg.Customers.Confirmation, SharedAccounts: cfg.Customers.SharedAccounts},
@@ -124,10 +137,7 @@ func (w *wiring) settings() (mapping.Settings, error) {
 		Prices:         priceSettings(&cfg.Store),
 		Products:       handlers.ProductSettings{AttributeSets: cfg.Store.AttributeSets, TaxClasses: cfg.Store.TaxClasses, Themes: cfg.Store.Themes, SingleStoreMode: cfg.Store.SingleStoreMode},
 		Stock:          stock,
-	}
-	settings.FiltersInFlight = cmp.Or(cfg.Lists.FiltersInFlight, max(2, int64(runtime.GOMAXPROCS(0))))
-	setLimits(&settings, cfg)
-	return settings, nil
+	}, nil
 }
 
 // priceSettings returns the settings that prices depend on.
@@ -169,8 +179,8 @@ func (w *wiring) openContract(context.Context) error {
 	w.connections = httpapi.NewConnections(httpapi.ConnectionLimits{Most: maxConnections(cfg, w.log), UnreadBytes: cfg.Limits.UnreadBytes, UnreadTime: cfg.Server.ReadTimeout})
 	options := httpapi.Options{
 		Log: w.log, Metrics: httpapi.NewMetrics(w.registry), OpenMedia: w.mediaGuard.Media(w.db.OpenMedia), WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
-		OffloaderHeaders: httpapi.OffloaderHeaders(cfg.OffloaderHeader), MediaFolders: linkSettings(cfg).ServedMediaFolders(),
-		BasePath: cfg.BasePath(), Legacy: w.legacy.Client, Consent: consentSite, Landing: w.landing,
+		OffloaderHeaders: httpapi.OffloaderHeaders(cfg.OffloaderHeader),
+		BasePath:         cfg.BasePath(), Legacy: w.legacy.Client, Consent: consentSite, Landing: w.landing,
 		ReplyBytes: cfg.Limits.RepliesBytes, SpoolBytes: cfg.Lists.SpoolBytes, SpoolDir: cfg.Lists.SpoolDir,
 		Connections: w.connections, Draining: w.ops.draining.Load, FollowWrite: followWrites(cfg, w.writes),
 		SharedCounts: sharedCounts(w.cache),
@@ -188,13 +198,10 @@ func (w *wiring) openContract(context.Context) error {
 	if err != nil {
 		return err
 	}
-	store, err := storeIdentity(cfg, w.data != nil)
-	if err != nil {
-		return err
-	}
 	gin.SetMode(gin.ReleaseMode)
 	w.rules, err = newRuleSets(&ruleParts{
-		program: w.program, store: store, service: w.service, api: api, watching: newWatching(w.service.Table(), w.legacy, w.registry, w.log), log: w.log,
+		program: w.program, settings: w.settings, service: w.service, api: api,
+		isOffered: func(r *contract.Route) bool { return mapping.Offers(w.upstream, r) }, watching: newWatching(w.service.Table(), w.legacy, w.registry, w.log), log: w.log,
 	}, cfg)
 	if err != nil {
 		return err
@@ -225,13 +232,17 @@ func (w *wiring) openOps(context.Context) (err error) {
 	port.ping = w.legacy.WrapPing(w.upstream.Ping, w.currentRules)
 	port.shadowSamples = func(rw http.ResponseWriter, r *http.Request) { rules.current().watchers.serveShadow(rw, r) }
 	port.migration = func(rw http.ResponseWriter, r *http.Request) { rules.current().watchers.serveMigration(rw, r) }
-	port.reference = newReference(w.program, w.config, func(r *contract.Route) bool { return mapping.Offers(w.upstream, r) })
+	port.reference = func() *interfaceReference { return rules.current().reference }
 	port.purge = func(ctx context.Context) error {
 		w.service.InvalidateLists()
 		return w.cache.Purge(ctx)
 	}
 	if w.data != nil {
-		port.restore = func(ctx context.Context) error { return w.db.Reset(ctx, w.data) }
+		port.restore = func(ctx context.Context) error {
+			data := *w.data
+			data.Stock = program.StockDefaults(w.inForce().Stock)
+			return w.db.Reset(ctx, &data)
+		}
 		port.reset = w.resetDemo
 	}
 	if !w.config.OpsConsole {

@@ -35,7 +35,7 @@ type CreateOptions struct {
 	Mirrors  func(r adapter.Resource) bool
 	Outbox   Outbox
 	Source   Source
-	Requests *Requests
+	Requests func() *Requests // under the configuration in force
 	Sender   *Sender
 	// Wait is how long a create may wait for the delivery of earlier changes of the same product or
 	// customer, and for another create whose outcome is unknown.
@@ -132,7 +132,7 @@ func (c *creation) run(ctx context.Context) (adapter.Key, error) {
 			return 0, err
 		}
 	}
-	request, err := c.Requests.Create(c.params.Record, c.params.StoreID)
+	request, err := c.Requests().Create(c.params.Record, c.params.StoreID)
 	if err != nil {
 		return 0, err
 	}

@@ -62,7 +62,7 @@ type Deliverer struct {
 	Records adapter.Exporter // Portico's
 	// States returns the states of attributes of a record in an aggregate.
 	States   func(one adapter.Aggregate, of outbox.Record, attributes []string) map[string]string
-	Requests *Requests
+	Requests func() *Requests // under the configuration in force
 	Sender   *Sender
 	// Count counts an attempt to deliver an entry, by its outcome, one of Outcomes.
 	Count func(r adapter.Resource, outcome string)
@@ -240,12 +240,12 @@ func (d *Deliverer) attempt(ctx context.Context, e outbox.Entry) attempt {
 func (d *Deliverer) requests(ctx context.Context, a *attempt) (all []Request, err error) {
 	e := a.entry
 	if e.Removed {
-		schema := d.Requests.schemas.Of(e.Resource)
+		schema := d.Requests().schemas.Of(e.Resource)
 		record, err := e.Identity.Decode(schema)
 		if err != nil {
 			return nil, err
 		}
-		request, err := d.Requests.Delete(record, e.StoreID)
+		request, err := d.Requests().Delete(record, e.StoreID)
 		if err != nil || e.Gone {
 			return []Request{request}, err
 		}
@@ -269,7 +269,7 @@ func (d *Deliverer) requests(ctx context.Context, a *attempt) (all []Request, er
 		attributes = append(attributes, name)
 	}
 	slices.Sort(attributes)
-	request, ok, err := d.Requests.Update(a.delivery.Sent, e.Resource, e.Key, e.StoreID, attributes)
+	request, ok, err := d.Requests().Update(a.delivery.Sent, e.Resource, e.Key, e.StoreID, attributes)
 	if adapter.KindOf(err) == adapter.NotFound { // deleted in the meantime
 		return all, nil
 	}

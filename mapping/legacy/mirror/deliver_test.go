@@ -78,7 +78,7 @@ func TestDelivererWithoutLease(t *testing.T) {
 			}
 			attempted := make(chan string, 100)
 			d := mirror.Deliverer{
-				Outbox: box, Source: trustingSource{box: box}, Records: g.db.Adapter(), States: follow.States, Requests: newRequests(t), Log: slog.New(slog.DiscardHandler),
+				Outbox: box, Source: trustingSource{box: box}, Records: g.db.Adapter(), States: follow.States, Requests: func() *mirror.Requests { return newRequests(t) }, Log: slog.New(slog.DiscardHandler),
 				Sender: &mirror.Sender{
 					System: proxy.New(proxy.Options{URL: base, Timeout: 10 * time.Second, MaxIdle: 1, Guard: func(ctx context.Context, _, _ string, f func(context.Context) error) error { return f(ctx) }}),
 					Signer: auth.NewSigner("k", "s", "t", "ts"), Table: contract.NewTable(contract.Routes(contract.StandardFields())), Timeout: 10 * time.Second,

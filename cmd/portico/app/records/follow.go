@@ -122,7 +122,7 @@ func runFollow(p *program.Program, cmd *cobra.Command, flags *followCommand) (er
 		}
 	}
 	metrics := follow.NewMetrics(prometheus.NewRegistry()) // the metrics are not served
-	follower, err := NewFollower(p, cfg, db, flags.removals, writtenHere(cfg), metrics, log)
+	follower, err := NewFollower(p, cfg, func() *config.Config { return cfg }, db, flags.removals, writtenHere(cfg), metrics, log)
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (flags *followCommand) override(cmd *cobra.Command, cfg *config.Config) err
 
 // NewFollower returns a follower of the legacy store that cfg names. removals is the most
 // records that it may remove at once (-1 is the default bound), and writtenHere is [importer.Options.WrittenHere].
-func NewFollower(p *program.Program, cfg *config.Config, db *sqlstore.DB, removals int64, writtenHere func(resource string) bool, metrics *follow.Metrics, log *slog.Logger) (*follow.Follower, error) {
+func NewFollower(p *program.Program, cfg *config.Config, inForce func() *config.Config, db *sqlstore.DB, removals int64, writtenHere func(resource string) bool, metrics *follow.Metrics, log *slog.Logger) (*follow.Follower, error) {
 	if err := p.RequireOwnRecords(cfg, "follow"); err != nil {
 		return nil, err
 	}
@@ -245,7 +245,7 @@ func NewFollower(p *program.Program, cfg *config.Config, db *sqlstore.DB, remova
 	return follow.New(follow.Options{
 		Options: importer.Options{
 			From: source.options(cfg.Follow.DSN, schemas), Store: db, Join: join, Media: cfg.Follow.Media, MaxMedia: cfg.Limits.BodyBytes,
-			Settings: settingTexts(cfg), URLKey: handlers.URLKeyFromName, Lists: settingLists(cfg), WrittenHere: writtenHere, AllowRemovals: removals, Source: cfg.Follow.Source,
+			Settings: settingTexts(cfg), URLKey: handlers.URLKeyFromName, Lists: settingLists(inForce), WrittenHere: writtenHere, AllowRemovals: removals, Source: cfg.Follow.Source,
 		},
 		Interval: cfg.Follow.Interval, Overlap: cfg.Follow.Overlap, ComparePeriod: cfg.Follow.ComparePeriod, PollOnly: cfg.Follow.PollOnly(), Wait: cfg.Follow.Wait,
 		Holder: program.HolderName(), Log: log, Metrics: metrics,

@@ -209,7 +209,7 @@ func (flags *importCommand) transfer(cmd *cobra.Command, cfg *config.Config, db 
 	}
 	return importer.Options{
 		From: flags.options(dsn, schemas), Store: db, Media: flags.media, MaxMedia: cfg.Limits.BodyBytes,
-		Settings: settingTexts(cfg), URLKey: handlers.URLKeyFromName, Lists: settingLists(cfg), MissingFields: missingFields(cfg), WrittenHere: writtenHere(cfg),
+		Settings: settingTexts(cfg), URLKey: handlers.URLKeyFromName, Lists: settingLists(func() *config.Config { return cfg }), MissingFields: missingFields(cfg), WrittenHere: writtenHere(cfg),
 		DryRun: flags.dryRun, Update: flags.update, AllowRemovals: flags.removals, Source: flags.sourceName, Admins: flags.admins,
 		Progress: func(p magento1.Part, total int64) importer.Progress {
 			return newImportProgress(cmd.ErrOrStderr(), string(p), total)

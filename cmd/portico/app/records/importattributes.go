@@ -13,12 +13,16 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-// settingLists returns the settings that list the values which products may have, by name.
-func settingLists(cfg *config.Config) map[string][]string {
-	return map[string][]string{
-		"store.attribute_sets": cfg.Store.AttributeSets,
-		"store.tax_classes":    cfg.Store.TaxClasses,
-		"store.themes":         cfg.Store.Themes,
+// settingLists returns a function that returns the settings in force that list the values which
+// products may have, by name.
+func settingLists(inForce func() *config.Config) func() map[string][]string {
+	return func() map[string][]string {
+		cfg := inForce()
+		return map[string][]string{
+			"store.attribute_sets": cfg.Store.AttributeSets,
+			"store.tax_classes":    cfg.Store.TaxClasses,
+			"store.themes":         cfg.Store.Themes,
+		}
 	}
 }
 

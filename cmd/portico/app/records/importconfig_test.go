@@ -87,7 +87,7 @@ func TestMissingSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	missing := importer.MissingSettings(settingLists(cfg), schemas, []magento1.Setting{
+	missing := importer.MissingSettings(settingLists(func() *config.Config { return cfg }), schemas, []magento1.Setting{
 		{Name: "store.timezone", Value: "Asia/Tokyo"},
 		{Name: "store.attribute_sets", Value: "4,9,11", From: "eav_attribute_set"},
 		{Name: "store.tax_classes", Value: "0,2"},
