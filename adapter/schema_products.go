@@ -84,6 +84,7 @@ func productSchema(stock *Schema) *Schema {
 		{Name: "parts_tax_class_id", Kind: KindInteger, Scope: ScopeWebsite, ReadOnly: true, Doc: "of products that group others: the lowest product tax class of these at the website, 0 if one of them has none; empty: 0"},
 		{Name: "components", Kind: KindText, ReadOnly: true, Static: true, Doc: "of a product that is composed of others, their ids in groups of which one product must be in stock: commas between ids, blanks between groups; empty: unknown"},
 		{Name: "component_of", Kind: KindText, ReadOnly: true, Static: true, Doc: "ids of the products that are composed of this one and of others, separated by commas"},
+		{Name: "request_path", Kind: KindText, Scope: ScopeStore, ReadOnly: true, Doc: "path of the product's page at the store view, below the store's address, at most 255 characters; none in the default scope; empty: the page has only its address by id"},
 
 		{Name: "group_price", Kind: KindRecords, Nested: groupPriceSchema(), OnDemand: true, Doc: "prices for customer groups, in the order in which they were first stored"},
 		{Name: "tier_price", Kind: KindRecords, Nested: tierPriceSchema(), OnDemand: true, Doc: "prices from a quantity on, in the order in which they were first stored"},

@@ -61,6 +61,7 @@ func testImporter(t *testing.T, h Harness, schemas *adapter.Schemas) {
 	t.Run("orders", func(t *testing.T) { open(t).testOrders(t) })
 	t.Run("products", func(t *testing.T) { open(t).testProducts(t) })
 	t.Run("values at store views", func(t *testing.T) { open(t).testLevels(t) })
+	t.Run("addresses of pages", func(t *testing.T) { open(t).testRequestPaths(t) })
 	t.Run("composite products", func(t *testing.T) { open(t).testComposites(t) })
 	t.Run("faulty values at store views", func(t *testing.T) { open(t).testFaultyLevels(t) })
 	t.Run("assignments", func(t *testing.T) { open(t).testImportedAssignments(t) })

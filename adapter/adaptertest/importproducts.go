@@ -3,6 +3,7 @@ package adaptertest
 import (
 	"github.com/portico-commerce/portico/adapter"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -262,4 +263,37 @@ func (s *importSuite) testImportedCategories(t *testing.T) {
 	s.shown(t, "none", adapter.Categories, adapter.GetParams{Key: 900, StoreID: aView}, attrs{"name": "Tables"})
 	_, err := s.importer.Import(t.Context(), []adapter.Aggregate{category(900, "Tables", attrs{"is_active": 0})}, replacing())
 	wantError(t, "an attribute without store views", err, adapter.Invalid, "is_active")
+}
+
+// testRequestPaths imports addresses of pages, which follow the url_key that clients write.
+func (s *importSuite) testRequestPaths(t *testing.T) {
+	at := func(storeID int64, more attrs) adapter.Level {
+		return s.level(adapter.Products, storeID, attrs{"entity_id": 900}.With(more))
+	}
+	one := s.aggregate(adapter.Products, importedProduct(900, "paths", attrs{"url_key": "lamp"}))
+	one.Levels = []adapter.Level{
+		at(aView, attrs{"request_path": "lamp.html"}), at(sisterView, attrs{"url_key": "lampe", "request_path": "lampe-12.html"}), at(otherView, attrs{"request_path": "lampshade.html"}),
+	}
+	s.expect(t, "first", adapter.ImportOptions{}, outcomes(created), one)
+	long := strings.Repeat("x", 251)
+	for _, step := range []struct {
+		key  string
+		view int64
+		want [3]string // at the three store views
+	}{
+		{"lamp", 0, [3]string{"lamp.html", "lampe-12.html", "lampshade.html"}},
+		{"light", 0, [3]string{"light.html", "lampe-12.html", "lampshade.html"}},
+		{"glow", aView, [3]string{"glow.html", "lampe-12.html", "lampshade.html"}},
+		{"lueur", sisterView, [3]string{"glow.html", "lueur.html", "lampshade.html"}},
+		{"dark", 0, [3]string{"glow.html", "lueur.html", "lampshade.html"}},
+		{long, aView, [3]string{long[:240] + ".html", "lueur.html", "lampshade.html"}},
+	} {
+		if err := Update(t, storeOf(t, s.adapter, adapter.Products), 900, step.view, attrs{"url_key": step.key}); err != nil {
+			t.Fatal(err)
+		}
+		for i, view := range []int64{aView, sisterView, otherView} {
+			s.shown(t, step.key, adapter.Products, adapter.GetParams{Key: 900, StoreID: view}, attrs{"request_path": step.want[i]})
+		}
+	}
+	s.shown(t, "default scope", adapter.Products, adapter.GetParams{Key: 900}, attrs{"request_path": adapter.Value{}})
 }

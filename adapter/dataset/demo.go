@@ -49,7 +49,29 @@ func Load() (*adapter.Dataset, error) {
 			r.Set("updated_at", adapter.TextValue(updatedAt))
 		}
 	}
+	addRequestPaths(data)
 	return data, nil
+}
+
+// addRequestPaths gives the products their addresses at the store views of their websites, as a shop
+// has them that has made them from the url_key.
+func addRequestPaths(data *adapter.Dataset) {
+	keys := map[int64]adapter.Value{}
+	for _, p := range data.Records[adapter.Products] {
+		keys[p.Get("entity_id").Int()] = p.Get("url_key")
+	}
+	for _, in := range data.Records[adapter.ProductWebsites] {
+		for _, store := range data.Records[adapter.Stores] {
+			key := keys[in.Get("product_id").Int()]
+			if key.Empty() || store.Get("website_id").Int() != in.Get("website_id").Int() {
+				continue
+			}
+			r := adapter.NewRecord(data.Records[adapter.Products][0].Schema)
+			r.Set("entity_id", in.Get("product_id"))
+			r.Set("request_path", adapter.TextValue(key.Text()+".html"))
+			data.Levels = append(data.Levels, adapter.Level{StoreID: store.Get("store_id").Int(), Record: r})
+		}
+	}
 }
 
 // PublicCredentials reports whether data contains a credential of the demo store, which is

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/portico-commerce/portico/adapter"
 )
@@ -14,6 +15,9 @@ func productTable() flatTable {
 		fallbacks: map[string]adapter.Value{"created_at": {}, "updated_at": {}},
 	}
 }
+
+// maxRequestPath is the number of characters of a rewritten address that are read.
+const maxRequestPath = 255
 
 // allGroups is the customer group of prices for all groups.
 const allGroups = 32000
@@ -46,7 +50,7 @@ func (p *productReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapt
 		b.aggregates[i].PartsOf = []adapter.Resource{adapter.ProductWebsites, adapter.ProductCategories}
 	}
 	for _, step := range []func(context.Context) error{
-		b.addWebsites, b.addCategories, b.setGroupPrices, b.setTierPrices, b.setRulePrices, b.setCustomOptions, b.setReviews, b.setStockStatus, b.setComponents, b.setPartsTaxClass, b.setFixedTaxes,
+		b.addWebsites, b.addCategories, b.setGroupPrices, b.setTierPrices, b.setRulePrices, b.setCustomOptions, b.setReviews, b.setStockStatus, b.setRequestPaths, b.setComponents, b.setPartsTaxClass, b.setFixedTaxes,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, w.after, err
@@ -61,6 +65,7 @@ func (p *productReader) skipOrphans(ctx context.Context, tx *sql.Tx, after, thro
 	for _, of := range []struct{ table, column string }{
 		{"catalog_product_website", "product_id"}, {"catalog_category_product", "product_id"}, {"catalog_product_entity_group_price", "entity_id"},
 		{"catalog_product_entity_tier_price", "entity_id"}, {"catalogrule_product_price", "product_id"}, {"cataloginventory_stock_status", "product_id"},
+		{"core_url_rewrite", "product_id"},
 	} {
 		err := p.d.conn.eachIfTable(ctx, tx, of.table, "SELECT "+of.column+" FROM "+p.d.conn.Table(of.table)+" WHERE "+between(of.column, after, through)+
 			" ORDER BY "+of.column+" LIMIT "+formatID(maxOrphans), func(r row) error {
@@ -306,5 +311,34 @@ func (b *productBatch) setStockStatus(ctx context.Context) error {
 		for _, store := range b.views.viewsOf[r.ID(1)] {
 			b.at(i, store).Set("stock_status", adapter.IntegerValue(r.ID(2)))
 		}
+	})
+}
+
+// productIDPath returns the SQL of the id_path of the rewritten address of a product that is in no
+// category, in rows of core_url_rewrite under an alias.
+func productIDPath(alias string) string { return "CONCAT('product/', " + alias + ".product_id)" }
+
+// setRequestPaths sets request_path at the store views for which the shop has a rewritten address of
+// the product. As in the original, the address without a category counts, and of two such rows the
+// one that the system has made (openmage 3).
+func (b *productBatch) setRequestPaths(ctx context.Context) error {
+	const table = "core_url_rewrite"
+	schema := b.d.schemas.Of(adapter.Products)
+	attribute := &schema.Attributes[mustIndex(schema, "request_path")]
+	return b.eachRow(ctx, table, "SELECT r.product_id, r.store_id, r.request_path FROM "+b.d.conn.Table(table)+" r WHERE "+b.has("r.product_id")+
+		" AND r.id_path = "+productIDPath("r")+" ORDER BY r.product_id, r.store_id, r.is_system", func(i int, r row) {
+		key := fmt.Sprintf("product %d, store %d", r.ID(0), r.ID(1))
+		if _, ok := b.views.websiteOf[r.ID(1)]; !ok {
+			b.skip(table, key, ReasonNoStore)
+			return
+		}
+		path, problem := b.d.conn.valueOf(attribute.Kind, r[2])
+		if utf8.RuneCountInString(path.Text()) > maxRequestPath {
+			path, problem = adapter.NullValue(), ReasonLong
+		}
+		if problem != "" {
+			b.skip(table, key, problem)
+		}
+		b.at(i, r.ID(1)).Set(attribute.Name, path)
 	})
 }

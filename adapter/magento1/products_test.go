@@ -2,6 +2,7 @@ package magento1_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,7 +20,10 @@ func TestProducts(t *testing.T) {
 		"INSERT INTO x_catalog_product_website VALUES (1, 3)", "INSERT INTO x_catalog_category_product VALUES (1, 1, 1), (98, 1, 1)",
 		"INSERT INTO x_catalog_product_entity_tier_price (entity_id, website_id, qty, value) VALUES (1, 9, 1, 1)",
 		"INSERT INTO x_catalogrule_product_price (rule_date, customer_group_id, product_id, rule_price, website_id) VALUES ('2013-06-24', 0, 1, 11.11, 1), ('2013-06-25', 1, 1, 11, 1)",
-		"INSERT INTO x_review (review_id, entity_id, entity_pk_value, status_id) VALUES (8, 2, 2, 1)")
+		"INSERT INTO x_review (review_id, entity_id, entity_pk_value, status_id) VALUES (8, 2, 2, 1)",
+		"DELETE FROM x_core_url_rewrite WHERE product_id IN (2, 3)",
+		"INSERT INTO x_core_url_rewrite (store_id, id_path, request_path, is_system, product_id) VALUES (1, 'product/2', 'own', 0, 2), (1, 'product/2/3', 'kitchen/kettle', 1, 2), "+
+			"(2, 'product/2', 'own', 0, 2), (2, 'product/2', 'made', 1, 2), (5, 'product/2', 'gone', 1, 2), (1, 'product/3', REPEAT('x', 255), 1, 3), (1, 'product/900', 'none', 1, 900)")
 	products := s.read(t, magento1.Products, adapter.Products)
 	if len(products) != 45 {
 		t.Fatalf("%d products", len(products))
@@ -60,6 +64,12 @@ func TestProducts(t *testing.T) {
 		{"one approved of two at a store view", 16, 1, values{"reviews_count": 1}},
 		{"all approved at a store view", 16, 2, values{"reviews_count": "absent"}},
 		{"no reviews at all", 1, 0, values{"reviews_count": "absent"}},
+		{"address that somebody has made", 2, 1, values{"request_path": "own"}},
+		{"address that the system has made, too", 2, 2, values{"request_path": "made"}},
+		{"no address at a store view", 2, 3, values{"request_path": "absent"}},
+		{"no address in the default scope", 2, 0, values{"request_path": "absent"}},
+		{"longest address", 3, 1, values{"request_path": strings.Repeat("x", 255)}},
+		{"address with the suffix of the shop", 25, 2, values{"request_path": "table-chene.html"}},
 		{"not on sale at a website", 25, 7, values{"stock_status": 0}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -96,6 +106,8 @@ func TestProducts(t *testing.T) {
 		skipped("catalog_product_website", "product 1, website 3", magento1.ReasonNoWebsite),
 		skipped("catalog_category_product", "product 1, category 1", magento1.ReasonNoRecord),
 		skipped("catalog_category_product", "product 1, category 98", magento1.ReasonNoRecord),
+		skipped("core_url_rewrite", "product 2, store 5", magento1.ReasonNoStore),
+		skipped("core_url_rewrite", "product 900", magento1.ReasonNoRecord),
 		skipped("catalog_product_entity_tier_price", "product 1, value_id 11, website 9", magento1.ReasonNoWebsite),
 		skipped("eav_attribute", "attribute care", magento1.ReasonNoSetting))
 }

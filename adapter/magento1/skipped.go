@@ -38,6 +38,7 @@ const (
 	ReasonRate       = "the rate is not a number above 0, so amounts are not converted"
 	ReasonTaxBasedOn = "it is neither shipping nor billing nor origin, so the setting store.tax_based_on counts"
 	ReasonTimezone   = "its time zone is none that is known here, so the setting store.timezone counts"
+	ReasonLong       = "it has more than 255 characters and is null instead"
 	ReasonStock      = "it is not of the first stock"
 )
 

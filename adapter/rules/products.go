@@ -79,6 +79,9 @@ func (w products) Update(ctx context.Context, p *adapter.UpdateParams) error {
 		if err != nil {
 			return err
 		}
+		if err := moveRequestPaths(ctx, tx, stored, change, p.StoreID, p.Everywhere); err != nil {
+			return err
+		}
 		if err := updateProduct(ctx, tx, op, stored, change, p.StoreID, mirror); err != nil {
 			return err
 		}

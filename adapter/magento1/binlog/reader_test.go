@@ -194,7 +194,8 @@ func TestChanges(t *testing.T) {
 		{"revoked token", []string{"UPDATE {p}oauth_token SET revoked = 1 - revoked WHERE entity_id = (SELECT id FROM (SELECT MIN(entity_id) id FROM {p}oauth_token) x)"}, []string{"credentials"}},
 		{"deleted store view", []string{"DELETE FROM {p}core_store WHERE store_id = 2"}, []string{"all websites", "all categories", "all products", "all images", "all customers", "all orders"}},
 
-		{"ignored table", []string{"INSERT INTO {p}core_url_rewrite (store_id, request_path) VALUES (1, 'x')"}, nil},
+		{"address of a page", []string{"UPDATE {p}core_url_rewrite SET request_path = 'x' WHERE store_id = 1 AND id_path = 'product/1'"}, []string{"products 1"}},
+		{"ignored table", []string{"INSERT INTO {p}eav_entity_store (entity_type_id) VALUES (1)"}, nil},
 		{"unknown table", []string{"CREATE TABLE {p}extension (entity_id INT)", "INSERT INTO {p}extension VALUES (1)", "DROP TABLE {p}extension"}, nil},
 		{"table without the prefix", []string{"CREATE TABLE catalog_product_entity (entity_id INT)", "INSERT INTO catalog_product_entity VALUES (1)", "DROP TABLE catalog_product_entity"}, nil},
 		{"another database", []string{"UPDATE `" + otherName + "`.{p}catalog_product_entity SET sku = 'x'", "USE `" + otherName + "`", "TRUNCATE {p}customer_address_entity_int", "USE `" + name + "`"}, nil},

@@ -89,6 +89,7 @@ var tables = sync.OnceValue(func() map[string]*Table {
 		{name: "catalog_category_product", rows: []reach{one(magento1.Products, "product_id")}},
 		{name: "catalog_product_entity", rows: []reach{one(magento1.Products, "entity_id")}},
 		{name: "catalog_product_website", rows: []reach{one(magento1.Products, "product_id")}},
+		{name: "core_url_rewrite", rows: []reach{one(magento1.Products, "product_id")}},
 		{name: "catalog_product_entity_group_price", rows: []reach{one(magento1.Products, "entity_id")}},
 		{name: "catalog_product_entity_tier_price", rows: []reach{one(magento1.Products, "entity_id")}},
 		{name: "catalog_product_option", rows: []reach{one(magento1.Products, "product_id")}},

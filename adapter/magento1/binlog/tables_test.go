@@ -25,7 +25,7 @@ func meanings() map[string]string {
 		"core_store_group":                           "all websites; all categories, all products, all images, all customers, all orders",
 		"core_store":                                 "all websites, all categories, all products, all images; all customers, all orders",
 		"core_config_data":                           "all websites, core_config_data x x general/locale/timezone",
-		"core_url_rewrite":                           "",
+		"core_url_rewrite":                           "products",
 		"directory_currency_rate":                    "all websites",
 		"directory_country":                          "all directory",
 		"directory_country_region":                   "all directory, all taxes",

@@ -56,7 +56,7 @@ func Layout(schemas *adapter.Schemas) []*Table {
 	address := newTable(schemas.Of(adapter.CustomerAddresses), "customer_address")
 	address.Join, address.On = "customer", "customer.entity_id = customer_address.customer_id"
 	address.Column("customer_group_id").setJoined("customer.group_id")
-	product := newTable(schemas.Of(adapter.Products), "product", "components", "component_of")
+	product := newTable(schemas.Of(adapter.Products), "product", "components", "component_of", "request_path")
 	product.Column("default_url_key").setJoined("product.url_key")
 	product.Column("default_url_key").Folded = "product.url_key_folded"
 	*product.Column("image_file"), *product.Column("category_position") = Column{}, Column{}
