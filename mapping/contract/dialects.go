@@ -138,6 +138,9 @@ type Dialect struct {
 	// has it: 4 Mar 2013 is the third day of the fourth month where the month comes first
 	// (configurations 1.2).
 	MisreadsMonths bool
+	// NumericIntegers: integer columns are numbers in JSON, as in shops whose database layer does not
+	// turn values into texts; otherwise they are texts (configurations 10).
+	NumericIntegers bool
 	// column selects this dialect's cell in a table row.
 	column column
 }
@@ -228,6 +231,17 @@ func OpenMage() *Dialect {
 	d := Magento()
 	d.Name, d.column = "openmage", openmage
 	return d
+}
+
+// WithNumericIntegers returns the dialect of a shop whose integer columns are numbers in JSON: d itself
+// if it follows the document, where they are texts (contract 2, convention 2; configurations 10).
+func (d *Dialect) WithNumericIntegers() *Dialect {
+	if d.column == documented {
+		return d
+	}
+	with := *d
+	with.NumericIntegers = true
+	return &with
 }
 
 // Dialects returns all dialects, the default one first.

@@ -70,6 +70,8 @@ type Field struct {
 	// Native integers are numbers on the wire; other fields are texts, as the original
 	// reads them from its database (contract 2, convention 2).
 	Native bool
+	// Integer fields show an integer column. With [Dialect.NumericIntegers] they are numbers in JSON.
+	Integer bool
 	// EmptyText: without a value the field is an empty text, in all dialects
 	// (rulings 2).
 	EmptyText bool
@@ -199,6 +201,9 @@ func (f *Field) Absent(d *Dialect, v View) bool { return f.absent.of(d).in(v) }
 
 // Hidden reports whether dialect d never returns the field, even to a caller who asks for it.
 func (f *Field) Hidden(d *Dialect) bool { return f.shown.of(d)&hidden != 0 }
+
+// IsNumber reports whether dialect d writes the field's integers as numbers.
+func (f *Field) IsNumber(d *Dialect) bool { return f.Native || f.Integer && d.NumericIntegers }
 
 // A Sorting is the effect of ordering a list by a field (wire 10).
 type Sorting uint8
@@ -357,6 +362,7 @@ func (t *FieldTable) mark(set func(*Field), names ...string) {
 
 func personal(f *Field) { f.Personal = true }
 func secret(f *Field)   { f.Secret = true }
+func integer(f *Field)  { f.Integer = true }
 
 // Private reports whether the field's values must be masked for everyone but the caller
 // of the request.

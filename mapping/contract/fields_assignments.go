@@ -4,7 +4,7 @@ package contract
 // (product_parts 3.2).
 func productWebsiteFields() *FieldTable {
 	t := newFieldTable([]Field{
-		{Name: "website_id", Attribute: "website_id", Read: onlyAdmin, Write: onlyAdmin, shown: both(inBoth)},
+		{Name: "website_id", Attribute: "website_id", Integer: true, Read: onlyAdmin, Write: onlyAdmin, shown: both(inBoth)},
 		{Name: "copy_to_stores", Write: onlyAdmin, shown: both(hidden)},
 	})
 	t.addAlwaysAbsent(onlyAdmin, "copy_to_stores")
@@ -15,7 +15,7 @@ func productWebsiteFields() *FieldTable {
 // (contract 3.9).
 func productCategoryFields() *FieldTable {
 	t := newFieldTable([]Field{
-		{Name: "category_id", Attribute: "category_id", Read: everybody, Write: onlyAdmin, shown: both(inBoth)},
+		{Name: "category_id", Attribute: "category_id", Integer: true, Read: everybody, Write: onlyAdmin, shown: both(inBoth)},
 	})
 	for _, role := range []RoleSet{onlyAdmin, shoppers} {
 		t.addAlwaysAbsent(role, absentProductFields(role)...)

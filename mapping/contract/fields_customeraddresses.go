@@ -6,7 +6,7 @@ func customerAddressFields() *FieldTable {
 	// The document's table does not distinguish roles (customers 8).
 	ownRecord := cells[RoleSet]{documented: onlyCustomer}
 	t := newFieldTable([]Field{
-		{Name: "entity_id", Read: adminAndCustomer},
+		{Name: "entity_id", Integer: true, Read: adminAndCustomer},
 		{Name: "created_at", Read: adminAndCustomer, isoTime: cells[shown]{magento: inSingle}},
 		{Name: "updated_at", Read: adminAndCustomer},
 		{Name: "prefix", Read: adminAndCustomer, Write: onlyAdmin, alsoWrite: ownRecord, withheld: cells[RoleSet]{magento: onlyCustomer}},

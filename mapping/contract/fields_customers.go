@@ -41,6 +41,8 @@ func customerFields() *FieldTable {
 	}
 	t.mark(personal, "email", "prefix", "firstname", "middlename", "lastname", "suffix", "taxvat", "dob", "gender")
 	t.mark(secret, "password", "confirmation") // the second is the key that confirms an account
+	t.mark(integer, "entity_id", "website_id", "group_id", "disable_auto_group_change", "gender", "reward_update_notification",
+		"reward_warning_notification")
 	t.Rules = customerRules()
 	t.EmptyIsNull, t.tail = true, []string{"last_logged_in"}
 

@@ -93,6 +93,7 @@ func orderFields() *FieldTable {
 		}
 	}
 	t := newFieldTable(rows)
+	t.mark(integer, "entity_id", "customer_id")
 	t.mark(personal, "remote_ip", "gift_message_from", "gift_message_to", "gift_message_body", "_gift_message")
 	t.mark(secret, "coupon_code", "discount_description") // the second often repeats the first
 	return t
@@ -101,7 +102,7 @@ func orderFields() *FieldTable {
 // orderItemFields returns the fields of an order line, alone and inside the order
 // (contract 3.11; stock_orders 4).
 func orderItemFields() *FieldTable {
-	return newFieldTable(fieldLists{
+	t := newFieldTable(fieldLists{
 		admin: `item_id, parent_item_id, created_at, updated_at, sku, name, qty_canceled, qty_invoiced, qty_ordered,
 			qty_refunded, qty_shipped, price, base_price, original_price, base_original_price, tax_percent,
 			tax_amount, base_tax_amount, discount_amount, base_discount_amount, row_total, base_row_total,
@@ -111,6 +112,8 @@ func orderItemFields() *FieldTable {
 		document: `sku, price, base_price, base_original_price, tax_percent, tax_amount, base_tax_amount,
 			base_discount_amount, base_row_total, base_price_incl_tax, base_row_total_incl_tax`,
 	}.rows())
+	t.mark(integer, "item_id", "parent_item_id")
+	return t
 }
 
 // orderAddressFields returns the fields of an order's address, alone and inside the order
@@ -137,6 +140,7 @@ func orderCommentFields() *FieldTable {
 		admin:    "is_customer_notified, is_visible_on_front, comment, status, created_at",
 		customer: "comment, created_at",
 	}.rows())
+	t.mark(integer, "is_customer_notified", "is_visible_on_front")
 	t.mark(personal, "comment")
 	return t
 }
@@ -153,6 +157,7 @@ func orderCommentListFields() *FieldTable {
 		rows[i].Sort, rows[i].Write = Unsortable, onlyAdmin
 	}
 	t := newFieldTable(rows)
+	t.mark(integer, "is_customer_notified", "is_visible_on_front")
 	t.mark(personal, "comment")
 	return t
 }

@@ -7,10 +7,10 @@ func productImageFields() *FieldTable {
 	visible := both(inBoth)
 	unseen := both(hidden)
 	t := newFieldTable([]Field{
-		{Name: "id", Attribute: "id", Read: everybody, shown: visible},
+		{Name: "id", Attribute: "id", Integer: true, Read: everybody, shown: visible},
 		{Name: "label", Attribute: "label", EmptyText: true, Read: everybody, Write: onlyAdmin, shown: visible},
-		{Name: "position", Attribute: "position", EmptyText: true, Read: everybody, Write: onlyAdmin, shown: visible},
-		{Name: "exclude", Attribute: "exclude", EmptyText: true, Read: everybody, Write: onlyAdmin, shown: visible,
+		{Name: "position", Attribute: "position", Integer: true, EmptyText: true, Read: everybody, Write: onlyAdmin, shown: visible},
+		{Name: "exclude", Attribute: "exclude", Integer: true, EmptyText: true, Read: everybody, Write: onlyAdmin, shown: visible,
 			withheld: cells[RoleSet]{magento: shoppers}},
 		{Name: "url", Read: everybody, shown: visible},
 		{Name: "types", Attribute: "types", Read: everybody, Write: onlyAdmin, shown: visible},

@@ -65,6 +65,7 @@ func adminProductFields() *FieldTable {
 		Field{Name: "url_key_create_redirect", Write: onlyAdmin},
 	)
 	t := newFieldTable(fields)
+	t.mark(integer, append(productIntegers(), "entity_id", "attribute_set_id")...)
 	t.Rules = productRules()
 	t.arrange(documented, inList, "entity_id", "type_id", "sku", "status", "visibility", "tax_class_id", "weight", "price",
 		"special_price", "name", "url_key", "country_of_manufacture", "msrp_display_actual_price_type", "gift_message_available",
@@ -168,6 +169,7 @@ func publicProductFields() *FieldTable {
 		fields = append(fields, Field{Name: name, Attribute: name, alsoRead: cells[RoleSet]{documented: shoppers}})
 	}
 	t := newFieldTable(fields)
+	t.mark(integer, "entity_id", "is_in_stock", "is_saleable", "total_reviews_count", "attribute_set_id", "tax_class_id")
 	list := []string{"entity_id", "type_id", "sku", "description", "short_description", "meta_keyword", "name", "meta_title", "meta_description",
 		"regular_price_with_tax", "regular_price_without_tax", "final_price_with_tax", "final_price_without_tax", "is_saleable", "image_url"}
 	t.arrange(documented, inList, list...)
@@ -193,13 +195,13 @@ func productStockFields() *FieldTable {
 		if f.Hidden(Documented()) {
 			continue
 		}
-		fields = append(fields, Field{Name: f.Name, Attribute: f.Attribute, Read: onlyAdmin, shown: cells[shown]{documented: inSingle}})
+		fields = append(fields, Field{Name: f.Name, Attribute: f.Attribute, Integer: f.Integer, Read: onlyAdmin, shown: cells[shown]{documented: inSingle}})
 		if !slices.Contains([]string{"item_id", "product_id", "stock_id", "low_stock_date", "stock_status_changed_auto"}, f.Name) {
 			short = append(short, f.Name)
 		}
 	}
-	fields = append(fields, Field{Name: "use_config_enable_qty_increments", Attribute: "use_config_enable_qty_inc", Read: onlyAdmin,
-		shown: cells[shown]{documented: inSingle}})
+	fields = append(fields, Field{Name: "use_config_enable_qty_increments", Attribute: "use_config_enable_qty_inc", Integer: true,
+		Read: onlyAdmin, shown: cells[shown]{documented: inSingle}})
 	t := newFieldTable(fields)
 	t.arrange(magento, inSingle, short...)
 	return t

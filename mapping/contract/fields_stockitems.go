@@ -46,13 +46,14 @@ func stockItemFields() *FieldTable {
 	}
 	documentList := []string{"item_id", "qty", "backorders", "min_sale_qty", "max_sale_qty", "low_stock_date",
 		"manage_stock", "stock_status_changed_auto", "enable_qty_increments"}
+	others := []string{"qty", "min_qty", "min_sale_qty", "max_sale_qty", "low_stock_date", "notify_stock_qty", "qty_increments"}
 	for i := range fields {
 		f := &fields[i]
 		f.Read = onlyAdmin
 		if f.Attribute != "" {
 			continue
 		}
-		f.Attribute = f.Name
+		f.Attribute, f.Integer = f.Name, !slices.Contains(others, f.Name)
 		f.shown = cells[shown]{documented: inSingle, magento: inBoth}
 		if slices.Contains(documentList, f.Name) {
 			f.shown.documented = inBoth

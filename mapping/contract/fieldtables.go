@@ -43,6 +43,8 @@ type AddedField struct {
 	Read, Write []Role
 	// InList and InSingle: lists, or single records, show the field by default.
 	InList, InSingle bool
+	// Integer: the attribute is an integer, such as the id of an option.
+	Integer bool
 	// FixedTax: the attribute holds fixed product taxes, which lists never show. ByWebsite: each
 	// website shows its own besides those of all websites; otherwise only these are shown.
 	FixedTax, ByWebsite bool
@@ -226,7 +228,7 @@ func (f *Fields) listStored(n NarrowedFields) {
 		at, ok := t.index[stored.Name]
 		if !ok {
 			at = len(t.Fields)
-			t.add(Field{Name: stored.Name, Attribute: stored.Attribute})
+			t.add(Field{Name: stored.Name, Attribute: stored.Attribute, Integer: stored.Integer})
 			for _, role := range Roles() {
 				if t.listed[role] != nil {
 					t.Fields[at].readList.add(role, slices.Contains(t.listed[role], stored.Name))
@@ -285,7 +287,7 @@ func (f *Fields) add(added AddedField) error {
 		}
 	}
 	ofPerson := added.Resource != "products"
-	field := Field{Name: added.Name, Attribute: added.Name, OmittedUntilStored: ofPerson, Personal: ofPerson}
+	field := Field{Name: added.Name, Attribute: added.Name, Integer: added.Integer, OmittedUntilStored: ofPerson, Personal: ofPerson}
 	if added.FixedTax {
 		field.Attribute, field.FixedTax, field.ByWebsite = "", true, added.ByWebsite
 		field.Sort, field.Filter = SortIgnored, Unfilterable

@@ -248,7 +248,7 @@ func (a *assigner) singleFaults(err error) error {
 }
 
 func (a *assigner) newBatch() *resource.Batch {
-	product := codec.TextNode(strconv.FormatInt(a.product, 10))
+	product := resource.IntegerNode(a.Dialect, a.product)
 	return &resource.Batch{IdField: "website_id", ExtraMembers: []codec.Member{{Key: "product_id", Value: product}}}
 }
 
@@ -264,7 +264,7 @@ func (a *assigner) assignMany(ctx context.Context) (*resource.Reply, error) {
 	for i := range items {
 		website, err := a.assign(ctx, &items[i])
 		if err == nil {
-			batch.Succeed(website, a.Dialect.Fault(contract.ItemUpdated))
+			batch.Succeed(resource.IntegerNode(a.Dialect, website), a.Dialect.Fault(contract.ItemUpdated))
 			continue
 		}
 		var sent codec.Node
@@ -323,7 +323,7 @@ func (h *WebsiteAssignments) CreateProductWebsites(ctx context.Context, c *resou
 	reply := resource.Created("/products/"+url.PathEscape(c.Param("product_id"))+"/websites/", adapter.Key(website))
 	if c.Route.ListsSuccess(h.Dialect) {
 		batch := a.newBatch()
-		batch.Succeed(website, h.Dialect.Fault(contract.ItemUpdated))
+		batch.Succeed(resource.IntegerNode(h.Dialect, website), h.Dialect.Fault(contract.ItemUpdated))
 		reply.Body = batch.Body()
 	}
 	return reply, nil

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/codec"
@@ -71,10 +70,12 @@ func pricesAt(site *resource.PriceSite, list []adapter.Record, pricing contract.
 	return shown
 }
 
-// members returns the members that group and tier prices have in common.
-func (p *listedPrice) members() []codec.Member {
+// members returns the members that group and tier prices have in common in dialect d.
+func (p *listedPrice) members(d *contract.Dialect) []codec.Member {
 	return []codec.Member{
-		{Key: "website_id", Value: codec.TextNode(strconv.FormatInt(p.website, 10))}, textMember(p.Record, "cust_group"), {Key: "price", Value: p.node()},
+		{Key: "website_id", Value: resource.IntegerNode(d, p.website)},
+		{Key: "cust_group", Value: resource.IntegerNode(d, p.Get("cust_group").Int())},
+		{Key: "price", Value: p.node()},
 	}
 }
 

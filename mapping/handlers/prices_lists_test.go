@@ -31,7 +31,7 @@ func TestPricesAt(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got := ""
 			for _, p := range pricesAt(&c.site, list.Records(), c.pricing) {
-				members := p.members()
+				members := p.members(contract.Magento())
 				got += members[0].Value.Text + " " + string(codec.Append(nil, contract.JSON, "", &members[2].Value, false)) + " "
 			}
 			if got != c.want {

@@ -267,7 +267,7 @@ func (p *productReply) saleable(product adapter.Record) codec.Node {
 func (p *productReply) groupPrices(product adapter.Record) codec.Node {
 	var entries []codec.Node
 	for _, price := range pricesAt(p.site, product.Get("group_price").Records(), p.of.pricing(product)) {
-		entry := codec.RecordNode(price.members()...)
+		entry := codec.RecordNode(price.members(p.Dialect)...)
 		if p.Dialect.PercentFlags {
 			entry.Members = append(entry.Members, codec.Member{Key: "is_percent", Value: codec.Node{Kind: codec.True}})
 		}
@@ -283,7 +283,7 @@ func (p *productReply) tierPrices(product adapter.Record) codec.Node {
 	slices.SortStableFunc(tiers, func(a, b listedPrice) int { return compareMoney(a.Record, b.Record, "price_qty") })
 	var entries []codec.Node
 	for _, price := range tiers {
-		entry := codec.RecordNode(append(price.members(), textMember(price.Record, "price_qty"))...)
+		entry := codec.RecordNode(append(price.members(p.Dialect), textMember(price.Record, "price_qty"))...)
 		if price.Get("cust_group").Int() == allGroupsID {
 			entry.Members[1].Value.Kind = codec.Number
 		}

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"encoding/json"
-	"strconv"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/codec"
@@ -30,7 +29,7 @@ func (p *productReply) fixedTaxes(stored adapter.Value, byWebsite bool) (codec.N
 			value *= p.site.Rate
 		}
 		rows = append(rows, codec.RecordNode(
-			codec.Member{Key: "website_id", Value: codec.TextNode(strconv.FormatInt(tax.Website, 10))},
+			codec.Member{Key: "website_id", Value: resource.IntegerNode(p.Dialect, tax.Website)},
 			codec.Member{Key: "country", Value: codec.TextNode(tax.Country)},
 			codec.Member{Key: "state", Value: codec.TextNode(tax.State)},
 			codec.Member{Key: "value", Value: codec.TextNode(tax.Value)},

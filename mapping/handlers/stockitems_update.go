@@ -211,7 +211,7 @@ func (items *StockItems) addOutcome(ctx context.Context, c *resource.Call, e *ba
 	var refused contract.Faults
 	switch {
 	case failure == nil:
-		batch.Succeed(e.id, items.Dialect.Fault(contract.ItemUpdated))
+		batch.Succeed(resource.IntegerNode(items.Dialect, e.id), items.Dialect.Fault(contract.ItemUpdated))
 	case errors.As(failure, &refused):
 		for _, fault := range refused {
 			batch.Fail(e.sent, fault)

@@ -21,7 +21,7 @@ func (b *builder) computedValue(kind *record, t *contract.FieldTable, f *contrac
 		return nil
 	}
 	if f.FixedTax {
-		taxes := list(object(properties("website_id", text(integerPattern), "country", text("^[A-Z]{2}$"), "state", text(""), "value", text(""), "website_value", &Schema{Type: Types{"number"}}),
+		taxes := list(object(properties("website_id", b.integer(), "country", text("^[A-Z]{2}$"), "state", text(""), "value", text(""), "website_value", &Schema{Type: Types{"number"}}),
 			"website_id", "country", "state", "value", "website_value"))
 		taxes.Description = "fixed product taxes, which come on top of the price"
 		return taxes
@@ -42,14 +42,14 @@ func (b *builder) computedValue(kind *record, t *contract.FieldTable, f *contrac
 	case "regular_price_with_tax", "regular_price_without_tax", "final_price_with_tax", "final_price_without_tax":
 		return b.price()
 	case "is_saleable":
-		return &Schema{OneOf: []*Schema{{Type: Types{"boolean"}}, {Type: Types{"string"}, Enum: []string{"0", "1"}}, {Type: Types{"null"}}}}
+		return &Schema{OneOf: []*Schema{{Type: Types{"boolean"}}, b.integer("0", "1"), {Type: Types{"null"}}}}
 	case "is_in_stock":
 		if b.Dialect.UnmanagedTrue {
-			return &Schema{OneOf: []*Schema{{Type: Types{"string"}, Enum: []string{"0", "1"}}, {Type: Types{"boolean"}, Const: true}}}
+			return &Schema{OneOf: []*Schema{b.integer("0", "1"), {Type: Types{"boolean"}, Const: true}}}
 		}
-		return &Schema{Type: Types{"string"}, Enum: []string{"0", "1"}}
+		return b.integer("0", "1")
 	case "total_reviews_count":
-		return text(integerPattern)
+		return b.integer()
 	case "has_custom_options":
 		return &Schema{Type: Types{"boolean"}}
 	case "image_url", "url", "buy_now_url":
@@ -58,6 +58,19 @@ func (b *builder) computedValue(kind *record, t *contract.FieldTable, f *contrac
 		return b.gallery()
 	}
 	return nil
+}
+
+// integer returns the schema of an integer column outside the tables of fields. values are all values
+// that it may have as a text; none stand for any integer.
+func (b *builder) integer(values ...string) *Schema {
+	switch {
+	case b.Dialect.NumericIntegers:
+		return &Schema{Type: Types{"integer"}}
+	case len(values) > 0:
+		return &Schema{Type: Types{"string"}, Enum: values}
+	default:
+		return text(integerPattern)
+	}
 }
 
 // price returns the schema of a price that Customers and Guests see: a number, except in shops whose prices
@@ -89,10 +102,10 @@ func (b *builder) priceEntry(kind *record, t *contract.FieldTable, name string) 
 	for _, rule := range b.Fields.AdminProducts.Rules.Of(name).Members {
 		s := text(decimalPattern)
 		switch {
-		case rule.From == contract.CustomerGroups && name == "tier_price": // a number where it stands for all groups
+		case rule.From == contract.CustomerGroups && name == "tier_price" && !b.Dialect.NumericIntegers: // a number where it stands for all groups
 			s = &Schema{OneOf: []*Schema{text(integerPattern), {Type: Types{"integer"}}}}
 		case rule.Check == contract.NumberOption:
-			s = text(integerPattern)
+			s = b.integer()
 		}
 		members.Set(rule.Field, s)
 		names = append(names, rule.Field)

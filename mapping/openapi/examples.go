@@ -53,6 +53,7 @@ func (b *builder) addExamples() {
 		}
 		m, _ := response.Content.Get(e.MediaType)
 		switch {
+		case b.Dialect.NumericIntegers && e.MediaType == "application/json": // recorded as texts
 		case e.MediaType == "application/json" && plainJSON(e.Body) != nil && isBest(m, e.Body):
 			m.Example = plainJSON(e.Body)
 		case e.MediaType == "application/xml" && isBest(m, e.Body):

@@ -121,12 +121,14 @@ func (b *builder) fieldSchema(kind *record, t *contract.FieldTable, f *contract.
 		panic("openapi: no schema for the field " + f.Name + " of " + kind.name)
 	}
 	a := &schema.Attributes[at]
-	s := stored(a, f)
+	s := stored(b.Dialect, a, f)
 	s.Description = a.Doc
 	if f.ISOTime(b.Dialect, contract.SingleJSON) {
 		s.Pattern = eitherPattern
 	}
 	switch required := a.Required || a.Name == schema.Key; {
+	case f.EmptyText && f.IsNumber(b.Dialect):
+		s.Type, s.Pattern = append(s.Type, "string"), "^$" // of texts
 	case f.EmptyText: // an empty text in place of null
 		s.Pattern = orEmpty(s.Pattern)
 	case a.Kind == adapter.KindTexts:
@@ -158,10 +160,10 @@ const (
 )
 
 // stored returns the schema of a stored value.
-func stored(a *adapter.Attribute, f *contract.Field) *Schema {
+func stored(d *contract.Dialect, a *adapter.Attribute, f *contract.Field) *Schema {
 	switch a.Kind {
 	case adapter.KindInteger:
-		if f.Native {
+		if f.IsNumber(d) {
 			return &Schema{Type: Types{"integer"}}
 		}
 		return text(integerPattern)

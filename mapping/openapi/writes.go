@@ -62,7 +62,7 @@ func (b *builder) outcome(r *contract.Route) *Schema {
 		members, required := properties(r.KeyField(), id), []string{r.KeyField()}
 		for _, p := range b.table.PathParams(r) {
 			if p.Owner {
-				members.Set(p.Name, text(integerPattern))
+				members.Set(p.Name, b.integer())
 				required = append(required, p.Name)
 			}
 		}
@@ -71,7 +71,7 @@ func (b *builder) outcome(r *contract.Route) *Schema {
 		return object(members, append(required, "message", "code")...)
 	}
 	schemas := &b.doc.Components.Schemas
-	schemas.Set(name+"Success", entry(text(integerPattern)))
+	schemas.Set(name+"Success", entry(b.integer()))
 	schemas.Set(name+"Failure", entry(&Schema{Description: "The id as it was sent, of any type."}))
 	schemas.Set(name+"Outcome", object(properties("success", list(ref(name+"Success")), "error", list(ref(name+"Failure")))))
 	return ref(name + "Outcome")

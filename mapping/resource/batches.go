@@ -28,9 +28,9 @@ const (
 	errorList   = "error"
 )
 
-// Succeed adds the entry of a saved record.
-func (b *Batch) Succeed(id int64, message contract.Fault) {
-	b.add(successList, codec.TextNode(strconv.FormatInt(id, 10)), message)
+// Succeed adds the entry of a saved record; id is the wire form of its key.
+func (b *Batch) Succeed(id codec.Node, message contract.Fault) {
+	b.add(successList, id, message)
 }
 
 // Fail adds one message about a record; id is the value that the client sent.

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -107,6 +108,15 @@ func (r *Resource) SingleReply(c *Call, rec adapter.Record) (*Reply, error) {
 	return &Reply{Body: &node}, nil
 }
 
+// IntegerNode returns the wire form of an integer column in dialect d, outside the fields of a table.
+func IntegerNode(d *contract.Dialect, n int64) codec.Node {
+	node := codec.TextNode(strconv.FormatInt(n, 10))
+	if d.NumericIntegers {
+		node.Kind = codec.Number
+	}
+	return node
+}
+
 // Render returns the wire form of rec with the given fields.
 func (r *Resource) Render(c *Call, rec adapter.Record, fields []int) codec.Node {
 	return r.NewRenderer(c, fields).Render(rec)
@@ -159,6 +169,7 @@ type column struct {
 	attribute int // position in the schema, -1 for none
 	compute   func(*Call, adapter.Record) (codec.Node, bool)
 	isoTime   bool
+	isNumber  bool // integers are numbers on the wire
 }
 
 // NewRenderer returns a renderer of the given fields for c.
@@ -170,7 +181,7 @@ func (r *Resource) NewRenderer(c *Call, fields []int) *renderer {
 	view := c.Route.View(c.Format)
 	for i, at := range fields {
 		field := &r.Fields.Fields[at]
-		col := column{Field: field, attribute: -1, isoTime: field.ISOTime(r.Dialect, view)}
+		col := column{Field: field, attribute: -1, isoTime: field.ISOTime(r.Dialect, view), isNumber: field.IsNumber(r.Dialect)}
 		if !field.Absent(r.Dialect, view) {
 			col.attribute, col.compute = r.Attributes[at], r.Compute[field.Name]
 		}
@@ -180,7 +191,7 @@ func (r *Resource) NewRenderer(c *Call, fields []int) *renderer {
 }
 
 // Render returns the wire form of rec. Stored values are texts on the wire, whatever
-// their type in the store (wire 7).
+// their type in the store (wire 7), except the integers that the dialect writes as numbers.
 func (r *renderer) Render(rec adapter.Record) codec.Node {
 	members := r.newMembers()
 	for i := range r.columns {
@@ -190,6 +201,9 @@ func (r *renderer) Render(rec adapter.Record) codec.Node {
 		ok := false
 		if field.compute != nil {
 			*value, ok = field.compute(r.call, rec)
+			if field.isNumber && value.Kind == codec.Text {
+				value.Kind = codec.Number
+			}
 		} else if field.attribute >= 0 {
 			ok = r.renderStored(field, &rec.Values[field.attribute], value)
 		}
@@ -218,7 +232,7 @@ func (r *renderer) renderStored(field *column, v *adapter.Value, node *codec.Nod
 		return false
 	case adapter.Integer:
 		node.Kind, node.Text = codec.Text, v.Text()
-		if field.Native {
+		if field.isNumber {
 			node.Kind = codec.Number
 		}
 	case adapter.Text:

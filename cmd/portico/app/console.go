@@ -53,7 +53,7 @@ type consoleParts struct {
 
 // newConsole returns the console of the program.
 func (p *consoleParts) newConsole() (*webconsole.Console, error) {
-	d, err := program.Dialect(p.config.Dialect)
+	d, err := program.Dialect(p.config)
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ serve" offers the same document on the operators' port, at /openapi.json.`,
 // openAPI returns the document of the store that cfg describes, with the routes of the
 // records that its backend has.
 func openAPI(p *program.Program, cfg *config.Config, isOffered func(*contract.Route) bool) (*openapi.Document, error) {
-	d, err := program.Dialect(cfg.Dialect)
+	d, err := program.Dialect(cfg)
 	if err != nil {
 		return nil, err
 	}

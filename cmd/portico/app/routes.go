@@ -64,7 +64,7 @@ place of a file marks calls that the adapter has no records for; they are answer
 			if err != nil {
 				return err
 			}
-			d, err := program.Dialect(cfg.Dialect)
+			d, err := program.Dialect(cfg)
 			if err != nil {
 				return err
 			}

@@ -79,7 +79,7 @@ type wiring struct {
 // newApp wires the parts of the program for cfg. db has the schemas of cfg. If data is not
 // nil, the program serves a demo store, and a reset restores data.
 func newApp(ctx context.Context, p *program.Program, cfg *config.Config, db *sqlstore.DB, data *adapter.Dataset, log *slog.Logger) (*app, error) {
-	d, err := program.Dialect(cfg.Dialect)
+	d, err := program.Dialect(cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func CheckRoutes(cfg *config.Config) []string {
 // ResourceParts returns the resources of the contract in the dialect of a configuration, in the
 // order of the route table.
 func ResourceParts(cfg *config.Config) ([]plan.Part, error) {
-	d, err := Dialect(cfg.Dialect)
+	d, err := Dialect(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -95,14 +95,18 @@ func ResourceParts(cfg *config.Config) ([]plan.Part, error) {
 	return parts, nil
 }
 
-// Dialect returns the dialect with the given name.
-func Dialect(name string) (*contract.Dialect, error) {
+// Dialect returns the dialect of a configuration, with integers in the form that it sets.
+func Dialect(cfg *config.Config) (*contract.Dialect, error) {
 	for _, d := range contract.Dialects() {
-		if d.Name == name {
+		switch {
+		case d.Name != cfg.Dialect:
+		case cfg.Store.Integers == "number":
+			return d.WithNumericIntegers(), nil
+		default:
 			return d, nil
 		}
 	}
-	return nil, fmt.Errorf("there is no dialect %q: use documented, magento or openmage", name)
+	return nil, fmt.Errorf("there is no dialect %q: use documented, magento or openmage", cfg.Dialect)
 }
 
 // CheckOwners fails if Portico owns the writes of some resources, other processes repeat these

@@ -124,7 +124,7 @@ func addedField(a config.Attribute) contract.AddedField {
 		a.Views = slices.DeleteFunc(slices.Clone(a.Views), func(view string) bool { return view == "list" })
 	}
 	return contract.AddedField{
-		FixedTax: a.Kind == fixedTax, ByWebsite: a.Scope == "website",
+		Integer: a.Kind == "integer", FixedTax: a.Kind == fixedTax, ByWebsite: a.Scope == "website",
 		Resource: a.Resource, Name: a.Name,
 		Read: rolesNamed(a.Roles), Write: rolesNamed(a.Writers),
 		InList: slices.Contains(a.Views, "list"), InSingle: slices.Contains(a.Views, "single"),

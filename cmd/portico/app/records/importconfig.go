@@ -90,7 +90,8 @@ func shopConfig(settings []magento1.Setting) string {
 	for _, note := range notes {
 		f.comment(note)
 	}
-	return "# The settings of a legacy store, by \"portico import config\". Read them through.\n\n" + f.String()
+	return "# The settings of a legacy store, by \"portico import config\". Read them through. No database tells\n" +
+		"# store.tax_rounding and store.integers: \"portico compare\" names them if they have to change.\n\n" + f.String()
 }
 
 // ownAttributes returns the names of the legacy store's own attributes, by resource. They are in no

@@ -25,7 +25,8 @@ func TestShopConfig(t *testing.T) {
 		{Name: "attributes", Value: "{resource: products, name: size, kind: integer, roles: [admin]}", From: "e"},
 		{Warning: "no such setting\nadapter: rest", From: "f"},
 	})
-	const want = `# The settings of a legacy store, by "portico import config". Read them through.
+	const want = `# The settings of a legacy store, by "portico import config". Read them through. No database tells
+# store.tax_rounding and store.integers: "portico compare" names them if they have to change.
 
 # What clients of the legacy store expect. "documented" is for clients that follow the contract to the letter.
 dialect: magento
