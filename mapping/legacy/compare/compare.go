@@ -71,6 +71,7 @@ type Difference struct {
 	//	records    a record of a list that one system lacks
 	//	order      the order of the records in a list that is the whole body
 	//	rendering  the order of fields, blanks, escapes
+	//	integers   all integers of a JSON answer, which are numbers in one and texts in the other
 	//	other      a field that is not part of the contract
 	//	answer     a system gave none
 	Field string
@@ -82,6 +83,9 @@ type Difference struct {
 	// described by their size only.
 	Legacy, Candidate *string
 }
+
+// Integers is the field of the difference that the setting store.integers removes (configurations 10).
+const Integers = "integers"
 
 // Masked returns d without private values. It describes a private text by its length in
 // characters.
@@ -166,6 +170,10 @@ type differ struct {
 	// tolerated: the bodies differ, but only in ways that the options ignore or that have
 	// already been reported.
 	tolerated bool
+	// integers are those that are numbers in the legacy store's answer and texts in the candidate's,
+	// and the other way round. sameForm: an integer column has the same form in both answers.
+	integers [2][]Difference
+	sameForm bool
 }
 
 // add adds a difference unless the options ignore it.

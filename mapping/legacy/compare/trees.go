@@ -20,6 +20,8 @@ type scope struct {
 	unnamed string // names below field that are not part of the contract, separated by dots
 	// settled: all differences below are reported under the name field.
 	settled bool
+	// integer: a value here may come from an integer column. At a field of the contract it does.
+	integer bool
 	private bool // as Difference.Private
 	record  string
 	depth   int // number of enclosing lists
@@ -36,13 +38,14 @@ func (s scope) within(name string) scope {
 	if field, known := s.find(name); known {
 		s.private = field.Private() || s.private && s.field != ""
 		s.field = join(s.field, name)
-		s.route, s.fields = nil, field.Part
+		s.route, s.fields, s.integer = nil, field.Part, field.Integer
 		return s
 	}
 	if s.settled = true; s.field == "" {
 		s.field = "other"
 	}
 	if s.field != "messages" {
+		s.integer = true
 		s.unnamed = cut(join(s.unnamed, name), maxKey)
 	}
 	return s
@@ -130,6 +133,7 @@ func (d *differ) trees(route *contract.Route, a, b *codec.Node) {
 		return
 	}
 	d.values(top, a, b)
+	d.addIntegers()
 }
 
 // isEnvelope reports whether a body is an error envelope (wire 8).
@@ -144,10 +148,49 @@ func (d *differ) values(at scope, a, b *codec.Node) {
 	case structs && !isList(a) && !isList(b):
 		d.records(at, a, b)
 	case !structs && a.Kind == b.Kind && a.Text == b.Text:
+		d.sameForm = d.sameForm || at.integer && !at.settled && (a.Kind == codec.Number || a.Kind == codec.Text)
+	case at.integer && a.Text == b.Text && codec.IsCanonicalNumber(a.Text): // of a number and a text
+		d.otherForm(at, a, b)
 	case !structs && d.sameTime(a, b):
 		d.tolerated = true
 	default:
 		d.differ(at, at.value(a), at.value(b))
+	}
+}
+
+// otherForm notes an integer that is a number in one answer and a text in the other.
+func (d *differ) otherForm(at scope, a, b *codec.Node) {
+	numbersOf := 0
+	if a.Kind == codec.Text {
+		numbersOf = 1
+	}
+	found := Difference{cmp.Or(at.field, "body"), at.record, at.private, at.value(a), at.value(b)}
+	if d.options.Ignores(found.Field) {
+		d.tolerated = true
+	} else if len(d.integers[numbersOf]) < d.options.MaxPerField()*maxFields {
+		d.integers[numbersOf] = append(d.integers[numbersOf], found)
+	}
+}
+
+// addIntegers adds the integers in another form: as one difference, which names the setting, if no
+// integer column has the same form in both answers.
+func (d *differ) addIntegers() {
+	legacy, candidate := d.integers[0], d.integers[1]
+	if d.sameForm || len(legacy) > 0 && len(candidate) > 0 {
+		for _, found := range append(legacy, candidate...) {
+			d.add(found)
+		}
+		return
+	}
+	for i, all := range d.integers {
+		if len(all) > 0 {
+			forms := [2]string{"numbers", "texts"}
+			d.add(Difference{
+				Field: Integers, Record: all[0].Record,
+				Legacy:    new(forms[i] + ", such as " + all[0].Field),
+				Candidate: new(forms[1-i] + ": set store.integers to " + strings.TrimSuffix(forms[i], "s")),
+			})
+		}
 	}
 }
 

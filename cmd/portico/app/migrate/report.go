@@ -405,7 +405,7 @@ func (c *Report) writeTable(w io.Writer) error {
 	for _, l := range c.LeftOut {
 		fmt.Fprintf(table, "left out: %d\t%s, such as %s\n", l.Requests, l.Reason, l.Example)
 	}
-	if hint := c.RoundingHint(); hint != "" {
+	for _, hint := range c.Hints() {
 		fmt.Fprintf(table, "hint: %s\n", hint)
 	}
 	fmt.Fprintf(table, "%s: %s and %s, %.1f s\n", c.Verdict(), c.Legacy, c.Candidate, c.Took)

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -41,9 +42,28 @@ func amount(value *string) (float64, bool) {
 // fewPrices is the number of prices below which their differences show no pattern.
 const fewPrices = 3
 
-// RoundingHint names the setting that prices point to which differ by one cent: nine in ten at least.
+// Hints name the settings to which the differences of a finished report point, one sentence each.
+func (c *Report) Hints() (hints []string) {
+	if hint := c.roundingHint(); hint != "" {
+		hints = append(hints, hint)
+	}
+	answers := 0
+	var example *Example
+	for i := range c.Fields {
+		if f := &c.Fields[i]; f.Field == compare.Integers {
+			answers += f.Answers
+			example = &f.Examples[0]
+		}
+	}
+	if answers > 0 {
+		hints = append(hints, fmt.Sprintf("integers are %s, at the legacy store, and %s (%d answers)", *example.Legacy, *example.Candidate, answers))
+	}
+	return hints
+}
+
+// roundingHint names the setting that prices point to which differ by one cent: nine in ten at least.
 // It is "" if there are none.
-func (c *Report) RoundingHint() string {
+func (c *Report) roundingHint() string {
 	if p := c.Prices; p.ByOneCent < fewPrices || 10*p.ByOneCent < 9*p.Different {
 		return ""
 	}

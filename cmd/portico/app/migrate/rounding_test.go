@@ -1,11 +1,25 @@
 package migrate
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/portico-commerce/portico/mapping/legacy/compare"
 )
+
+// TestIntegersHint checks that integers in another form give one sentence for all calls.
+func TestIntegersHint(t *testing.T) {
+	r := newComparison("a", "b")
+	for _, call := range []string{"getProduct", "listProducts"} {
+		r.add(1, Example{}, call, []compare.Difference{{Field: compare.Integers, Legacy: new("numbers, such as entity_id"), Candidate: new("texts: set store.integers to number")}}, nil)
+	}
+	r.finish()
+	want := []string{"integers are numbers, such as entity_id, at the legacy store, and texts: set store.integers to number (2 answers)"}
+	if got := r.Hints(); !slices.Equal(got, want) {
+		t.Errorf("hints %q, want %q", got, want)
+	}
+}
 
 // TestRoundingHint checks when prices that differ point to the setting of rounding.
 func TestRoundingHint(t *testing.T) {
@@ -29,7 +43,7 @@ func TestRoundingHint(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := newComparison("a", "b")
 			r.Prices.add(c.differences)
-			if hint := r.RoundingHint(); strings.Contains(hint, "store.tax_rounding") != c.want {
+			if hint := r.roundingHint(); strings.Contains(hint, "store.tax_rounding") != c.want {
 				t.Errorf("hint %q, want one %t", hint, c.want)
 			}
 		})
