@@ -161,7 +161,7 @@ func TestCompareFindsDifferences(t *testing.T) {
 			head, body, _ := strings.Cut(changed, "\r\n\r\n")
 			head = contentLength.ReplaceAllString(head, "Content-Length: "+contentLengthOf(body))
 			reply := head + "\r\n\r\n" + body
-			if diff := cmp.Diff(tt.want, differingPlaces(compareReply(&want, rawExchange(t, "GET", reply)))); diff != "" {
+			if diff := cmp.Diff(tt.want, differingPlaces(compareReply(&want, rawExchange(t, "GET", reply), false))); diff != "" {
 				t.Errorf("places (-want +got):\n%s\nreply:\n%s", diff, reply)
 			}
 		})
@@ -171,7 +171,7 @@ func TestCompareFindsDifferences(t *testing.T) {
 // TestRecordingsMatchThemselves checks that no recording differs from its own reply.
 func TestRecordingsMatchThemselves(t *testing.T) {
 	for name, want := range recordings {
-		if ds := compareReply(&want, rawExchange(t, "GET", renderRecording(t, want))); len(ds) > 0 {
+		if ds := compareReply(&want, rawExchange(t, "GET", renderRecording(t, want)), false); len(ds) > 0 {
 			t.Errorf("%s:\n%s", name, formatDifferences(ds))
 		}
 	}
@@ -180,10 +180,10 @@ func TestRecordingsMatchThemselves(t *testing.T) {
 // TestRecordedHeadersAreRequired checks that a reply without a recorded header differs.
 func TestRecordedHeadersAreRequired(t *testing.T) {
 	want := Response{Status: 401, WWWAuthenticate: ptr("OAuth"), Allow: ptr("GET")}
-	if ds := compareReply(&want, rawExchange(t, "GET", httpReply(401, "", "WWW-Authenticate: OAuth", "Allow: GET"))); len(ds) > 0 {
+	if ds := compareReply(&want, rawExchange(t, "GET", httpReply(401, "", "WWW-Authenticate: OAuth", "Allow: GET")), false); len(ds) > 0 {
 		t.Errorf("as recorded:\n%s", formatDifferences(ds))
 	}
-	got := differingPlaces(compareReply(&want, rawExchange(t, "GET", httpReply(401, "", "WWW-Authenticate: Basic"))))
+	got := differingPlaces(compareReply(&want, rawExchange(t, "GET", httpReply(401, "", "WWW-Authenticate: Basic")), false))
 	if diff := cmp.Diff([]string{"WWW-Authenticate", "Allow"}, got); diff != "" {
 		t.Errorf("places (-want +got):\n%s", diff)
 	}
@@ -194,7 +194,7 @@ func TestRecordedHeadersAreRequired(t *testing.T) {
 func TestHeadHasNoBody(t *testing.T) {
 	want := Response{Status: 400, ContentType: ptr(jsonType)}
 	const head = "HTTP/1.1 400 X\r\nContent-Type: " + jsonType + "\r\nContent-Length: 9\r\n\r\n"
-	if ds := compareReply(&want, rawExchange(t, "HEAD", head)); len(ds) > 0 {
+	if ds := compareReply(&want, rawExchange(t, "HEAD", head), false); len(ds) > 0 {
 		t.Errorf("differences:\n%s", formatDifferences(ds))
 	}
 }
@@ -279,7 +279,7 @@ func FuzzCompare(f *testing.F) {
 	f.Fuzz(func(t *testing.T, format uint8, want, got string) {
 		contentType := contentTypes[int(format)%len(contentTypes)]
 		recorded := Response{Status: 200, ContentType: &contentType, Body: want}
-		ds := compareReply(&recorded, &reply{status: 200, header: http.Header{"Content-Type": {contentType}}, body: got})
+		ds := compareReply(&recorded, &reply{status: 200, header: http.Header{"Content-Type": {contentType}}, body: got}, false)
 		if want == got && len(ds) > 0 {
 			t.Errorf("a body differs from itself: %v", ds)
 		}

@@ -117,7 +117,7 @@ func (p *caseRun) runCall(ctx context.Context, c *Call, step int, createdName st
 	if createdName != "" {
 		return p.bindCreated(createdName, got, failure)
 	}
-	check := checker{shapes: p.run.suite.shapes, view: view{p.run.target.Dialect, p.replyFormat(c, e)}}
+	check := checker{shapes: p.run.suite.shapes, view: view{p.run.target.Dialect, p.replyFormat(c, e)}, numericIntegers: p.run.target.NumericIntegers}
 	differences, body := check.check(e, p.saved[e.Like], got)
 	if len(differences) > 0 {
 		failure.Differences = p.run.target.Credentials.redactDifferences(differences)
@@ -304,7 +304,11 @@ func (p *caseRun) storeResults(c *Call, e *Expectation, got *reply, body *node) 
 		case !ok:
 			return fmt.Errorf("the answer to %s has no %s", c.Call, c.Bind[name])
 		}
-		p.bindings[name] = *n
+		value := *n
+		if value.kind == number && p.run.target.NumericIntegers {
+			value.kind = text // as in the cases
+		}
+		p.bindings[name] = value
 	}
 	return nil
 }

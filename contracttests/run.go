@@ -162,6 +162,9 @@ func (s *Suite) newRun(target Target, o Options, cancel context.CancelCauseFunc)
 	if err := target.Dialect.Check(); err != nil {
 		return nil, err
 	}
+	if err := target.checkIntegers(); err != nil {
+		return nil, err
+	}
 	srv, err := parseServer(target.BaseURL, target.TLS)
 	if err != nil {
 		return nil, err

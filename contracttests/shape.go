@@ -41,6 +41,8 @@ type fieldKind struct {
 	text *regexp.Regexp // pattern of a scalar
 	xml  *regexp.Regexp // its pattern in XML
 	form *regexp.Regexp // its pattern in text/plain
+	// integer: a text that is a number with Target.NumericIntegers.
+	integer bool
 }
 
 // fieldKinds returns all types by name.
@@ -50,10 +52,12 @@ func fieldKinds() map[string]fieldKind {
 		name            string
 		json            kind
 		text, xml, form string
+		integer         bool
 	}{
-		{name: "id", json: text, text: `\d+`},
-		{name: "int", json: text, text: `-?\d+`},
-		{name: "flag", json: text, text: `[01]`},
+		{name: "id", json: text, text: `\d+`, integer: true},
+		{name: "int", json: text, text: `-?\d+`, integer: true},
+		{name: "flag", json: text, text: `[01]`, integer: true},
+		{name: "code", json: text, text: `-?\d+`},
 		{name: "decimal", json: text, text: `-?\d+\.\d{4}`},
 		{name: "text", json: text, text: `(?s:.+)`},
 		{name: "blank", json: text, text: `(?s:.*)`},
@@ -69,7 +73,7 @@ func fieldKinds() map[string]fieldKind {
 		{name: "record", json: record},
 		{name: "any"},
 	} {
-		f := fieldKind{name: k.name, json: k.json}
+		f := fieldKind{name: k.name, json: k.json, integer: k.integer}
 		if k.text != "" {
 			f.text = regexp.MustCompile(`\A(` + k.text + `)\z`)
 			f.xml, f.form = f.text, f.text
@@ -176,6 +180,8 @@ type checker struct {
 	shapes      map[string]*shape
 	view        view
 	differences []Difference
+	// numericIntegers is that of the target.
+	numericIntegers bool
 }
 
 func (c *checker) addDifference(where, want, got string) {
@@ -273,6 +279,9 @@ func (c *checker) checkField(path string, f field, n *node) {
 // checkScalar checks a value that is neither a list nor a record.
 func (c *checker) checkScalar(path string, k fieldKind, n *node) {
 	want, form := k.json, k.text
+	if c.numericIntegers && (k.integer || k.name == "blank" && n.kind == number) {
+		want = number
+	}
 	switch c.view.format {
 	case "xml":
 		want, form = text, k.xml

@@ -99,6 +99,21 @@ func (n *node) memberNames() string {
 	return "[" + strings.Join(names, " ") + "]"
 }
 
+// adoptTexts turns integers of n into texts where want has the same integers as texts.
+func (n *node) adoptTexts(want *node) {
+	if n.kind == number && want.kind == text && n.text == want.text && isDigits(strings.TrimPrefix(n.text, "-")) {
+		n.kind = text
+	}
+	for i := range n.members {
+		m := &n.members[i]
+		if n.kind == list && i < len(want.members) {
+			m.value.adoptTexts(&want.members[i].value)
+		} else if value, ok := want.member(m.name); ok {
+			m.value.adoptTexts(value)
+		}
+	}
+}
+
 // diffNodes appends the differences between two trees to ds. path is the path of both
 // nodes. Texts of want may contain placeholders, and the text {{any}} matches a value of
 // any kind.

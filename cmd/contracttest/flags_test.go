@@ -79,6 +79,8 @@ func TestInvalidFlags(t *testing.T) {
 		{"argument", []string{"http://h"}, `unknown command "http://h"`},
 		{"unknown flag", []string{"--ulr", "x"}, "unknown flag: --ulr"},
 		{"dialect", []string{"--dialect", "shopware"}, `--dialect must be documented or magento, not "shopware"`},
+		{"integers", []string{"--integers", "numbers"}, `--integers must be text or number, not "numbers"`},
+		{"integers of the document", []string{"--integers", "number"}, `--integers number needs another --dialect`},
 		{"timeout", []string{"--timeout", "0s"}, "--timeout must be greater than 0s"},
 		{"parallel", []string{"--parallel", "0"}, "--parallel must be at least 1"},
 		{"run", []string{"--run", "("}, "--run: error parsing regexp"},

@@ -44,9 +44,10 @@ func setFromEnvironment(flags *pflag.FlagSet, getenv func(string) string) error 
 
 // targetOptions are the flags that describe the implementation and how to call it.
 type targetOptions struct {
-	url, dialect, credentials, fixtures, reset, ca string
-	insecure                                       bool
-	timeout                                        time.Duration
+	url, dialect, integers, credentials, fixtures, reset, ca string
+
+	insecure bool
+	timeout  time.Duration
 }
 
 // addFlags defines the flags of the target except --fixtures, which "contracttest record"
@@ -54,6 +55,7 @@ type targetOptions struct {
 func (o *targetOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.url, "url", "", "base `URL` of the implementation, [http(s)://]host[:port][/path]; without a scheme, http for local and private hosts, otherwise https")
 	flags.StringVar(&o.dialect, "dialect", string(contracttests.Documented), "`DIALECT` of the implementation: documented, magento or openmage")
+	flags.StringVar(&o.integers, "integers", "text", "`FORM` of integers in JSON: text, or number as in legacy stores whose database layer does not turn values into texts")
 	o.addCredentialsFlag(flags)
 	flags.StringVar(&o.reset, "reset", "", "restore the data of the store before and after the run: with a shell command or a POST to a URL (`CMD|URL`)")
 	flags.DurationVar(&o.timeout, "timeout", 10*time.Second, "`TIME` limit for one request")
@@ -87,6 +89,13 @@ func (o *targetOptions) target(cmd *cobra.Command) (t contracttests.Target, demo
 	t.Dialect, t.Timeout = contracttests.Dialect(o.dialect), o.timeout
 	if err := t.Dialect.Check(); err != nil {
 		return t, false, fmt.Errorf("--dialect: %w", err)
+	}
+	t.NumericIntegers = o.integers == "number"
+	switch {
+	case o.integers != "text" && !t.NumericIntegers:
+		return t, false, fmt.Errorf("--integers must be text or number, not %q", o.integers)
+	case t.NumericIntegers && t.Dialect == contracttests.Documented:
+		return t, false, fmt.Errorf("--integers number needs another --dialect: in %s integers are texts", contracttests.Documented)
 	}
 	if o.timeout <= 0 {
 		return t, false, fmt.Errorf("--timeout must be greater than %v", o.timeout)

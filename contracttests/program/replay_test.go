@@ -1,6 +1,8 @@
 package program
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter/dataset/demotest"
@@ -67,6 +69,30 @@ func TestRecordedExchanges(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNumericIntegers replays the recordings of a shop whose integers are numbers, and then, with the
+// option for such servers, some of the other recordings and the suite (configurations 10).
+func TestNumericIntegers(t *testing.T) {
+	t.Parallel()
+	cases, err := contracttests.Load(os.DirFS("../exchanges/integers"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := apptest.StartDemo(t, "magento", "PORTICO_STORE_INTEGERS=number").Target(t)
+	target.Skip = func(_ contracttests.Exchange, s contracttests.Step) string {
+		if strings.Contains(s.Response.Body, "___store") {
+			return "the original of this recording rewrites addresses"
+		}
+		return ""
+	}
+	if got, want := contracttests.Replay(t, target, cases), (contracttests.Summary{Passed: 5, LeftOut: 1}); got != want && !t.Failed() {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	target.NumericIntegers = true
+	contracttests.Replay(t, target, apptest.SampleExchanges(t, apptest.Exchanges(t), 20))
+	target.Fixtures = apptest.WritableFixtures(t)
+	contracttests.Run(t, target)
 }
 
 // TestDocumentedClauses replays the cases of the contract document, outside nightly runs one in four.

@@ -3,6 +3,7 @@ package openapi_test
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -60,6 +61,9 @@ func sources() []source {
 	return []source{
 		{"recordings", contract.Magento(), contract.FieldOptions{}, contracttests.Exchanges},
 		{"reads of a larger store", contract.Magento(), own, contracttests.RichExchanges},
+		{"integers as numbers", contract.Magento().WithNumericIntegers(), contract.FieldOptions{}, func() ([]contracttests.Exchange, error) {
+			return contracttests.Load(os.DirFS("../../contracttests/exchanges/integers"))
+		}},
 		{"clauses of the document", contract.Documented(), contract.FieldOptions{}, contracttests.DocumentedExchanges},
 		{"recordings without a difference", contract.Documented(), contract.FieldOptions{}, func() ([]contracttests.Exchange, error) {
 			all, err := contracttests.Exchanges()
