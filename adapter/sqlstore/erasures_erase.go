@@ -157,11 +157,7 @@ func (e *erasure) texts(arguments []any) []any {
 
 // run runs a statement that changes rows of a table, and counts them.
 func (e *erasure) run(ctx context.Context, counts *[]erasedCount, table, text string, arguments ...any) error {
-	result, err := e.tx.Run(ctx, text, arguments...)
-	if err != nil {
-		return err
-	}
-	rows, err := result.RowsAffected()
+	rows, err := e.tx.Affect(ctx, text, arguments...)
 	if err != nil || rows == 0 {
 		return err
 	}

@@ -49,20 +49,12 @@ func (db *Database) fileRef(ctx context.Context, name string) (media.Ref, error)
 }
 
 // MediaFiles returns the locations of the bytes of all files.
-func (db *Database) MediaFiles(ctx context.Context, query engine.QueryFunc) (files []media.Ref, err error) {
+func (db *Database) MediaFiles(ctx context.Context, query engine.QueryFunc) ([]media.Ref, error) {
 	columns := "file, NULL"
 	if db.mediaObjects {
 		columns = "file, object"
 	}
-	err = engine.EachRow(ctx, query, func(rows *sql.Rows) error {
-		var file media.Ref
-		var object sql.NullString
-		err := rows.Scan(&file.Name, &object)
-		file.Object = object.String
-		files = append(files, file)
-		return err
-	}, "SELECT "+columns+" FROM media_file")
-	return files, err
+	return engine.CollectRows(ctx, query, media.ScanRef, "SELECT "+columns+" FROM media_file")
 }
 
 // reservedFiles returns the given names that are taken.

@@ -12,14 +12,10 @@ import (
 
 // StoreViews returns all store views.
 func (t *Tx) StoreViews(ctx context.Context) ([]rules.StoreView, error) {
-	var views []rules.StoreView
-	err := engine.EachRow(ctx, t.Query, func(rows *sql.Rows) error {
-		var v rules.StoreView
-		err := rows.Scan(&v.ID, &v.Website)
-		views = append(views, v)
-		return err
+	return engine.CollectRows(ctx, t.Query, func(rows *sql.Rows) (v rules.StoreView, err error) {
+		err = rows.Scan(&v.ID, &v.Website)
+		return v, err
 	}, "SELECT store_id, website_id FROM store ORDER BY store_id")
-	return views, err
 }
 
 // Websites returns the websites that a product is assigned to.

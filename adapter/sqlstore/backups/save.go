@@ -133,14 +133,7 @@ func (s *saving) addTables(ctx context.Context, tables []*Table) (files []media.
 
 // mediaFiles returns where the bytes of all images are, in the order of their names.
 func mediaFiles(ctx context.Context, query engine.QueryFunc) (files []media.Ref, err error) {
-	err = engine.EachRow(ctx, query, func(rows *sql.Rows) error {
-		var file media.Ref
-		var object sql.NullString
-		err := rows.Scan(&file.Name, &object)
-		file.Object = object.String
-		files = append(files, file)
-		return err
-	}, "SELECT file, "+objectColumn+" FROM "+mediaTable)
+	files, err = engine.CollectRows(ctx, query, media.ScanRef, "SELECT file, "+objectColumn+" FROM "+mediaTable)
 	slices.SortFunc(files, func(a, b media.Ref) int { return strings.Compare(a.Name, b.Name) })
 	return files, err
 }

@@ -139,16 +139,8 @@ func (s IDMap) MappingsWithIntent(ctx context.Context, limit int) ([]idmap.Mappi
 
 // mappings returns the mappings that a condition selects.
 func (s IDMap) mappings(ctx context.Context, where string, arguments ...any) ([]idmap.Mapping, error) {
-	var mappings []idmap.Mapping
-	err := engine.EachRow(ctx, s.db.ReadStatements.Query, func(rows *sql.Rows) error {
-		m, err := scanMapping(rows)
-		mappings = append(mappings, m)
-		return err
-	}, selectMappings+where, arguments...)
-	if err != nil {
-		return nil, s.db.WrapError(ctx, "read ID map", err)
-	}
-	return mappings, nil
+	mappings, err := engine.CollectRows(ctx, s.db.ReadStatements.Query, scanMapping, selectMappings+where, arguments...)
+	return mappings, s.db.WrapError(ctx, "read ID map", err)
 }
 
 func scanMapping(rows *sql.Rows) (idmap.Mapping, error) {
@@ -198,11 +190,7 @@ func (s IDMap) BeginIntent(ctx context.Context, root idmap.Mapping) (begun bool,
 // Touch changes the time of a mapping, so that BeginIntent refuses a mapping that was read before. It
 // changes nothing and reports false if the mapping has an intent or does not exist.
 func (s IDMap) Touch(ctx context.Context, tx *engine.Tx, r adapter.Resource, key adapter.Key) (idle bool, err error) {
-	touched, err := tx.Run(ctx, "UPDATE backend_record SET changed_at = changed_at + 1 WHERE resource = ? AND legacy_id = ? AND note IS NULL", string(r), int64(key))
-	if err != nil {
-		return false, err
-	}
-	n, err := touched.RowsAffected()
+	n, err := tx.Affect(ctx, "UPDATE backend_record SET changed_at = changed_at + 1 WHERE resource = ? AND legacy_id = ? AND note IS NULL", string(r), int64(key))
 	return n > 0, err
 }
 

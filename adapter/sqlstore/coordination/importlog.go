@@ -52,20 +52,17 @@ func (i ImportLog) Fenced(lease Lease) ImportLog { return ImportLog{i.db, &lease
 // Sources returns the systems from which records were imported, by name. Kinds:
 // Unavailable, Internal.
 func (i ImportLog) Sources(ctx context.Context) ([]ImportSource, error) {
-	var all []ImportSource
-	err := engine.EachRow(ctx, i.db.ReadStatements.Query, func(rows *sql.Rows) error {
-		var s ImportSource
+	all, err := engine.CollectRows(ctx, i.db.ReadStatements.Query, func(rows *sql.Rows) (s ImportSource, err error) {
 		var keys string
 		noted := engine.NewCell(adapter.KindTime, new(adapter.Value))
-		err := rows.Scan(&s.Name, &s.Server, &s.ServerVersion, &s.Database, &s.Prefix, &s.LogFile, &s.LogPosition, &s.GTID, &keys, noted)
+		err = rows.Scan(&s.Name, &s.Server, &s.ServerVersion, &s.Database, &s.Prefix, &s.LogFile, &s.LogPosition, &s.GTID, &keys, noted)
 		if err == nil {
 			err = json.Unmarshal([]byte(keys), &s.GivenKeys)
 		}
 		if err == nil {
 			s.NotedAt, err = time.Parse(time.DateTime, noted.Value.Text())
 		}
-		all = append(all, s)
-		return err
+		return s, err
 	}, "SELECT source, server, server_version, database_name, table_prefix, log_file, log_position, gtid, given_keys, updated_at FROM import_source ORDER BY source")
 	return all, i.db.WrapError(ctx, "read import sources", err)
 }
@@ -116,12 +113,9 @@ func (i ImportLog) SetPosition(ctx context.Context, source, position string) err
 // RangeDigests returns the digests of a part's ranges that begin in [from, before), by
 // ascending key. Kinds: Unavailable, Internal.
 func (i ImportLog) RangeDigests(ctx context.Context, source, part string, from, before adapter.Key) ([]RangeDigest, error) {
-	var all []RangeDigest
-	err := engine.EachRow(ctx, i.db.ReadStatements.Query, func(rows *sql.Rows) error {
-		var d RangeDigest
-		err := rows.Scan(&d.After, &d.Digest, &d.Settings)
-		all = append(all, d)
-		return err
+	all, err := engine.CollectRows(ctx, i.db.ReadStatements.Query, func(rows *sql.Rows) (d RangeDigest, err error) {
+		err = rows.Scan(&d.After, &d.Digest, &d.Settings)
+		return d, err
 	}, "SELECT first_key, digest, settings FROM import_digest WHERE source = ? AND part = ? AND first_key >= ? AND first_key < ? ORDER BY first_key",
 		source, part, int64(from), int64(before))
 	return all, i.db.WrapError(ctx, "read import digests", err)
@@ -213,12 +207,9 @@ func (i ImportLog) Park(ctx context.Context, source string, records ...Parked) e
 
 // park stores one record as a dead letter.
 func (i ImportLog) park(ctx context.Context, tx *engine.Tx, source string, p Parked) error {
-	result, err := tx.Run(ctx, "UPDATE import_parked SET reason = ?, attempts = attempts + 1, retry_ms = ? WHERE source = ? AND part = ? AND record_key = ?",
+	n, err := tx.Affect(ctx, "UPDATE import_parked SET reason = ?, attempts = attempts + 1, retry_ms = ? WHERE source = ? AND part = ? AND record_key = ?",
 		engine.StorableText(p.Reason, maxParkReason), p.RetryAt.UnixMilli(), source, p.Part, int64(p.Key))
-	if err != nil {
-		return err
-	}
-	if n, err := result.RowsAffected(); err != nil || n > 0 {
+	if err != nil || n > 0 {
 		return err
 	}
 	_, err = tx.Run(ctx, "INSERT INTO import_parked (source, part, record_key, reason, attempts, parked_ms, retry_ms) VALUES (?, ?, ?, ?, 1, ?, ?)",
@@ -261,14 +252,11 @@ func (i ImportLog) Parked(ctx context.Context, source string, f ParkedFilter) ([
 	if !f.RetryBy.IsZero() {
 		text, arguments = text+" AND retry_ms <= ?", append(arguments, f.RetryBy.UnixMilli())
 	}
-	var all []Parked
-	err := engine.EachRow(ctx, i.db.ReadStatements.Query, func(rows *sql.Rows) error {
-		var p Parked
+	all, err := engine.CollectRows(ctx, i.db.ReadStatements.Query, func(rows *sql.Rows) (p Parked, err error) {
 		var parked, retry int64
-		err := rows.Scan(&p.Part, &p.Key, &p.Reason, &p.Attempts, &parked, &retry)
+		err = rows.Scan(&p.Part, &p.Key, &p.Reason, &p.Attempts, &parked, &retry)
 		p.ParkedAt, p.RetryAt = time.UnixMilli(parked), time.UnixMilli(retry)
-		all = append(all, p)
-		return err
+		return p, err
 	}, text+" ORDER BY retry_ms, part, record_key LIMIT ?", append(arguments, f.Limit)...)
 	return all, i.db.WrapError(ctx, "list parked records", err)
 }

@@ -128,11 +128,7 @@ func (o Outboxes) Begin(ctx context.Context, e outbox.Entry, states map[string]s
 		if err != nil {
 			return err
 		}
-		result, err := tx.Run(ctx, "UPDATE outbox_entry SET sent = ?, sending = 1 WHERE entry_id = ? AND version = ?", string(text), e.ID, e.Version)
-		if err != nil {
-			return err
-		}
-		n, err := result.RowsAffected()
+		n, err := tx.Affect(ctx, "UPDATE outbox_entry SET sent = ?, sending = 1 WHERE entry_id = ? AND version = ?", string(text), e.ID, e.Version)
 		ok = n > 0
 		return err
 	})
@@ -230,12 +226,8 @@ func (o Outboxes) change(ctx context.Context, op, text string, ids []int64) (n i
 		arguments = idArguments(ids)
 		text += " AND " + engine.InList("entry_id", arguments)
 	}
-	err = o.db.Write(ctx, op, func(tx *engine.Tx) error {
-		result, err := tx.Run(ctx, text, arguments...)
-		if err != nil {
-			return err
-		}
-		n, err = result.RowsAffected()
+	err = o.db.Write(ctx, op, func(tx *engine.Tx) (err error) {
+		n, err = tx.Affect(ctx, text, arguments...)
 		return err
 	})
 	return n, err
@@ -282,13 +274,11 @@ func (o Outboxes) Conflicts(ctx context.Context, limit int) (latest []outbox.Con
 	if err != nil {
 		return nil, 0, o.db.WrapError(ctx, op, err)
 	}
-	err = engine.EachRow(ctx, o.db.ReadStatements.Query, func(rows *sql.Rows) error {
-		var c outbox.Conflict
+	latest, err = engine.CollectRows(ctx, o.db.ReadStatements.Query, func(rows *sql.Rows) (c outbox.Conflict, err error) {
 		var noted int64
-		err := rows.Scan(&c.Resource, &c.Key, &c.StoreID, &c.Attribute, &c.Ours, &c.Theirs, &c.Outcome, &noted)
+		err = rows.Scan(&c.Resource, &c.Key, &c.StoreID, &c.Attribute, &c.Ours, &c.Theirs, &c.Outcome, &noted)
 		c.At = time.UnixMilli(noted).UTC()
-		latest = append(latest, c)
-		return err
+		return c, err
 	}, "SELECT resource, record_key, store_id, attribute, ours, theirs, outcome, noted_ms FROM outbox_conflict ORDER BY conflict_id DESC LIMIT ?", limit)
 	return latest, counted[0], o.db.WrapError(ctx, op, err)
 }
@@ -359,13 +349,9 @@ func (o Outboxes) UnknownCreate(ctx context.Context, id int64, reason string) er
 // DiscardCreates removes creates whose outcome is unknown. It returns the number of removed ones.
 // Kinds: Unavailable, Internal.
 func (o Outboxes) DiscardCreates(ctx context.Context, ids ...int64) (n int64, err error) {
-	err = o.db.Write(ctx, "forget create", func(tx *engine.Tx) error {
+	err = o.db.Write(ctx, "forget create", func(tx *engine.Tx) (err error) {
 		arguments := idArguments(ids)
-		result, err := tx.Run(ctx, "DELETE FROM outbox_create WHERE "+engine.InList("create_id", arguments), arguments...)
-		if err != nil {
-			return err
-		}
-		n, err = result.RowsAffected()
+		n, err = tx.Affect(ctx, "DELETE FROM outbox_create WHERE "+engine.InList("create_id", arguments), arguments...)
 		return err
 	})
 	return n, err
@@ -379,16 +365,14 @@ func (o Outboxes) Creates(ctx context.Context, r adapter.Resource, naturalKey st
 		text, arguments = text+" WHERE resource = ? AND natural_key = ?", []any{string(r), engine.StorableText(naturalKey, maxReason)}
 	}
 	from, to := inProgress()
-	err = engine.EachRow(ctx, o.db.ReadStatements.Query, func(rows *sql.Rows) error {
-		var c outbox.Create
+	all, err = engine.CollectRows(ctx, o.db.ReadStatements.Query, func(rows *sql.Rows) (c outbox.Create, err error) {
 		var created int64
-		err := rows.Scan(&c.ID, &c.Resource, &c.Root.Resource, &c.Root.Key, &c.NaturalKey, &c.Reason, &created)
+		err = rows.Scan(&c.ID, &c.Resource, &c.Root.Resource, &c.Root.Key, &c.NaturalKey, &c.Reason, &created)
 		c.CreatedAt = time.UnixMilli(created).UTC()
 		if c.Reason == "" && (created < from || created > to) {
 			c.Reason = "the process that has sent it ended before the legacy store replied"
 		}
-		all = append(all, c)
-		return err
+		return c, err
 	}, text+" ORDER BY create_id LIMIT ?", append(arguments, limit)...)
 	return all, o.db.WrapError(ctx, "list creates", err)
 }

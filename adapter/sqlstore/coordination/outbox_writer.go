@@ -68,13 +68,8 @@ func scanEntry(rows *sql.Rows) (e outbox.Entry, err error) {
 }
 
 // selectEntries returns the entries that a condition selects, in their order.
-func selectEntries(ctx context.Context, query engine.QueryFunc, condition string, arguments ...any) (all []outbox.Entry, err error) {
-	err = engine.EachRow(ctx, query, func(rows *sql.Rows) error {
-		e, err := scanEntry(rows)
-		all = append(all, e)
-		return err
-	}, "SELECT "+entryColumns+" FROM outbox_entry WHERE "+condition, arguments...)
-	return all, err
+func selectEntries(ctx context.Context, query engine.QueryFunc, condition string, arguments ...any) ([]outbox.Entry, error) {
+	return engine.CollectRows(ctx, query, scanEntry, "SELECT "+entryColumns+" FROM outbox_entry WHERE "+condition, arguments...)
 }
 
 // Enqueue implements rules.Outbox.

@@ -74,16 +74,13 @@ func (w OwnerTable) All(ctx context.Context) ([]outbox.Owner, error) {
 	return owners, w.db.WrapError(ctx, "read write owners", err)
 }
 
-func (w OwnerTable) all(ctx context.Context, query engine.QueryFunc) (owners []outbox.Owner, err error) {
-	err = engine.EachRow(ctx, query, func(rows *sql.Rows) error {
-		var o outbox.Owner
+func (w OwnerTable) all(ctx context.Context, query engine.QueryFunc) ([]outbox.Owner, error) {
+	return engine.CollectRows(ctx, query, func(rows *sql.Rows) (o outbox.Owner, err error) {
 		var mirrored, turning int64
-		err := rows.Scan(&o.Resource, &mirrored, &turning, &o.Epoch)
+		err = rows.Scan(&o.Resource, &mirrored, &turning, &o.Epoch)
 		o.Mirrored, o.Turning = mirrored != 0, turning != 0
-		owners = append(owners, o)
-		return err
+		return o, err
 	}, "SELECT resource, mirrored, turning, epoch FROM write_owner ORDER BY resource")
-	return owners, err
 }
 
 // Live reports whether some processes have announced themselves and have not expired. Kinds:
@@ -205,21 +202,18 @@ func (w OwnerTable) turn(ctx context.Context, r adapter.Resource, change func(tx
 }
 
 // processes returns the processes that have not expired.
-func (w OwnerTable) processes(ctx context.Context, tx *engine.Tx) (all []outbox.Process, err error) {
+func (w OwnerTable) processes(ctx context.Context, tx *engine.Tx) ([]outbox.Process, error) {
 	if err := tx.Exec(ctx, "DELETE FROM write_process WHERE expires_ms <= "+w.db.Engine.Now); err != nil {
 		return nil, err
 	}
-	err = engine.EachRow(ctx, tx.Query, func(rows *sql.Rows) error {
-		var p outbox.Process
+	return engine.CollectRows(ctx, tx.Query, func(rows *sql.Rows) (p outbox.Process, err error) {
 		var wishes, known []byte
-		err := rows.Scan(&p.ID, &wishes, &known)
+		err = rows.Scan(&p.ID, &wishes, &known)
 		if err == nil {
 			err = errors.Join(json.Unmarshal(wishes, &p.Wishes), json.Unmarshal(known, &p.Known))
 		}
-		all = append(all, p)
-		return err
+		return p, err
 	}, "SELECT process_id, wishes, known FROM write_process")
-	return all, err
 }
 
 // checkOutbox fails if the outbox has entries of a resource or of its root, or creates with an unknown

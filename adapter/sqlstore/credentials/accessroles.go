@@ -194,11 +194,8 @@ func (t roleTx) replaceImported(ctx context.Context, id int64, role adapter.Acce
 	if _, err := t.Run(ctx, "DELETE FROM access_role WHERE role_id = ? AND imported = 1", id); err != nil {
 		return err
 	}
-	added, err := t.Run(ctx, insertRole+t.DB.Engine.IgnoreDuplicate("role_id"), id, role.Name, adapter.Fold(role.Name), flag(role.Everything), flag(true))
-	if err != nil {
-		return err
-	}
-	if n, err := added.RowsAffected(); err != nil || n == 0 {
+	added, err := t.Affect(ctx, insertRole+t.DB.Engine.IgnoreDuplicate("role_id"), id, role.Name, adapter.Fold(role.Name), flag(role.Everything), flag(true))
+	if err != nil || added == 0 {
 		return err
 	}
 	if _, err := t.Run(ctx, "DELETE FROM access_rule WHERE role_id = ?", id); err != nil {

@@ -147,11 +147,7 @@ func (t adminTx) disable(ctx context.Context, id int64) (done DisableReport, err
 		{"UPDATE oauth_token SET revoked = 1 WHERE admin_id = ? AND revoked = 0", &done.Tokens},
 		{"UPDATE api_key SET revoked = 1 WHERE admin_id = ? AND revoked = 0", &done.Keys},
 	} {
-		result, err := t.Run(ctx, change.text, id)
-		if err == nil {
-			*change.rows, err = result.RowsAffected()
-		}
-		if err != nil {
+		if *change.rows, err = t.Affect(ctx, change.text, id); err != nil {
 			return done, err
 		}
 	}

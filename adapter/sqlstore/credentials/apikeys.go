@@ -87,16 +87,8 @@ func (c *Store) Key(ctx context.Context, hash string) (adapter.APIKey, error) {
 
 // Keys returns all keys in the order of their ids.
 func (c *Store) Keys(ctx context.Context) ([]adapter.APIKey, error) {
-	var keys []adapter.APIKey
-	err := engine.EachRow(ctx, c.db.CredentialStatements.Query, func(rows *sql.Rows) error {
-		k, err := scanKey(rows.Scan)
-		keys = append(keys, k)
-		return err
-	}, "SELECT "+keyColumns+" FROM api_key ORDER BY key_id")
-	if err != nil {
-		return nil, c.db.WrapError(ctx, "list keys", err)
-	}
-	return keys, nil
+	keys, err := engine.CollectRows(ctx, c.db.CredentialStatements.Query, func(rows *sql.Rows) (adapter.APIKey, error) { return scanKey(rows.Scan) }, "SELECT "+keyColumns+" FROM api_key ORDER BY key_id")
+	return keys, c.db.WrapError(ctx, "list keys", err)
 }
 
 // RevokeKey marks a key as revoked. Kinds: NotFound.

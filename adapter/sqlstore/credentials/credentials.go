@@ -288,10 +288,7 @@ func (c *Store) RemoveConsumer(ctx context.Context, key string) (tokens int64, e
 		if err := tx.QueryRow(ctx, text, lookupForm(key)).Scan(&id); err != nil {
 			return err
 		}
-		result, err := tx.Run(ctx, "DELETE FROM oauth_token WHERE consumer_id = ?", id)
-		if err == nil {
-			tokens, err = result.RowsAffected()
-		}
+		tokens, err = tx.Affect(ctx, "DELETE FROM oauth_token WHERE consumer_id = ?", id)
 		if err == nil {
 			_, err = tx.Run(ctx, "DELETE FROM oauth_consumer WHERE consumer_id = ?", id)
 		}

@@ -108,12 +108,9 @@ func (c *Store) Authorize(ctx context.Context, token string, adminID, customerID
 		if err := tx.RequireRow(ctx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?"+c.db.Engine.LockClause, consumerID); err != nil {
 			return err
 		}
-		result, err := tx.Run(ctx, "UPDATE oauth_token SET "+owner+" = ?, verifier = ? WHERE token_id = ? AND type = ? AND verifier IS NULL AND revoked = 0 AND created_at >= ?",
-			user, verifier, id, string(adapter.RequestToken), requestTokenCutoff())
+		err := requireOneRow(tx.Affect(ctx, "UPDATE oauth_token SET "+owner+" = ?, verifier = ? WHERE token_id = ? AND type = ? AND verifier IS NULL AND revoked = 0 AND created_at >= ?",
+			user, verifier, id, string(adapter.RequestToken), requestTokenCutoff()))
 		if err != nil {
-			return err
-		}
-		if err := requireOneRow(result); err != nil {
 			return err
 		}
 		_, err = tx.Run(ctx, "DELETE FROM oauth_token WHERE consumer_id = ? AND "+owner+" = ? AND token_id <> ?", consumerID, user, id)
@@ -129,18 +126,13 @@ func (c *Store) Authorize(ctx context.Context, token string, adminID, customerID
 // none.
 func (c *Store) Reject(ctx context.Context, token string) error {
 	return c.db.Write(ctx, "reject", func(tx *engine.Tx) error {
-		result, err := tx.Run(ctx, "DELETE FROM oauth_token WHERE token_lower = ? AND type = ? AND verifier IS NULL AND revoked = 0 AND created_at >= ?",
-			lookupForm(token), string(adapter.RequestToken), requestTokenCutoff())
-		if err != nil {
-			return err
-		}
-		return requireOneRow(result)
+		return requireOneRow(tx.Affect(ctx, "DELETE FROM oauth_token WHERE token_lower = ? AND type = ? AND verifier IS NULL AND revoked = 0 AND created_at >= ?",
+			lookupForm(token), string(adapter.RequestToken), requestTokenCutoff()))
 	})
 }
 
 // requireOneRow fails with sql.ErrNoRows unless a statement changed one row.
-func requireOneRow(result sql.Result) error {
-	rows, err := result.RowsAffected()
+func requireOneRow(rows int64, err error) error {
 	if err == nil && rows != 1 {
 		err = sql.ErrNoRows
 	}
@@ -161,12 +153,8 @@ func (c *Store) Exchange(ctx context.Context, token, verifier string) (adapter.T
 		return adapter.Token{}, &adapter.Error{Kind: adapter.Invalid, Op: op, Err: err}
 	}
 	err = c.db.Write(ctx, op, func(tx *engine.Tx) error {
-		result, err := tx.Run(ctx, "UPDATE oauth_token SET type = ?, token = ?, token_lower = ?, secret = ? WHERE token_lower = ? AND type = ? AND verifier = ? AND revoked = 0 AND created_at >= ?",
-			string(adapter.AccessToken), text, text, sealed, lookupForm(token), string(adapter.RequestToken), verifier, requestTokenCutoff())
-		if err != nil {
-			return err
-		}
-		return requireOneRow(result)
+		return requireOneRow(tx.Affect(ctx, "UPDATE oauth_token SET type = ?, token = ?, token_lower = ?, secret = ? WHERE token_lower = ? AND type = ? AND verifier = ? AND revoked = 0 AND created_at >= ?",
+			string(adapter.AccessToken), text, text, sealed, lookupForm(token), string(adapter.RequestToken), verifier, requestTokenCutoff()))
 	})
 	if err != nil {
 		return adapter.Token{}, err

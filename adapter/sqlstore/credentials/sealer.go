@@ -99,15 +99,12 @@ func (c *Store) rekey(ctx context.Context, tx *engine.Tx, table sealedTable, bef
 }
 
 // lockSealedAfter locks and returns the secrets of the next rows after an id.
-func (c *Store) lockSealedAfter(ctx context.Context, tx *engine.Tx, table sealedTable, after int64) (batch []sealedSecret, err error) {
+func (c *Store) lockSealedAfter(ctx context.Context, tx *engine.Tx, table sealedTable, after int64) ([]sealedSecret, error) {
 	text := "SELECT " + table.keyColumn + ", " + table.lookupColumn + ", secret FROM " + table.name + " WHERE " + table.keyColumn + " > ? ORDER BY " + table.keyColumn + " LIMIT ?" + c.db.Engine.LockClause
-	err = engine.EachRow(ctx, tx.Query, func(rows *sql.Rows) error {
-		var s sealedSecret
-		err := rows.Scan(&s.id, &s.lookup, &s.secret)
-		batch = append(batch, s)
-		return err
+	return engine.CollectRows(ctx, tx.Query, func(rows *sql.Rows) (s sealedSecret, err error) {
+		err = rows.Scan(&s.id, &s.lookup, &s.secret)
+		return s, err
 	}, text, after, rekeyBatch)
-	return batch, err
 }
 
 // sealedPrefix begins every sealed secret and names the version of the format.

@@ -29,15 +29,22 @@ func EachRow(ctx context.Context, query QueryFunc, scan func(*sql.Rows) error, t
 	return rows.Err()
 }
 
-// SelectColumn returns the values of the only column of a statement.
-func SelectColumn[T any](ctx context.Context, query QueryFunc, text string, arguments ...any) (values []T, err error) {
+// CollectRows returns the rows of a statement, as scan reads each of them.
+func CollectRows[T any](ctx context.Context, query QueryFunc, scan func(*sql.Rows) (T, error), text string, arguments ...any) (all []T, err error) {
 	err = EachRow(ctx, query, func(rows *sql.Rows) error {
-		var value T
-		err := rows.Scan(&value)
-		values = append(values, value)
+		one, err := scan(rows)
+		all = append(all, one)
 		return err
 	}, text, arguments...)
-	return values, err
+	return all, err
+}
+
+// SelectColumn returns the values of the only column of a statement.
+func SelectColumn[T any](ctx context.Context, query QueryFunc, text string, arguments ...any) ([]T, error) {
+	return CollectRows(ctx, query, func(rows *sql.Rows) (value T, err error) {
+		err = rows.Scan(&value)
+		return value, err
+	}, text, arguments...)
 }
 
 // A row is the first row that a statement returns, or the error of the statement.

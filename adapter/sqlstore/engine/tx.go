@@ -43,6 +43,15 @@ func (t *Tx) Run(ctx context.Context, text string, arguments ...any) (sql.Result
 	return t.tx.ExecContext(ctx, t.DB.Engine.Rebind(text), arguments...)
 }
 
+// Affect is Run for a statement of which the number of changed rows counts.
+func (t *Tx) Affect(ctx context.Context, text string, arguments ...any) (rows int64, err error) {
+	result, err := t.Run(ctx, text, arguments...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 // QueryRow is Run for a statement that returns at most one row.
 func (t *Tx) QueryRow(ctx context.Context, text string, arguments ...any) *sql.Row {
 	return t.tx.QueryRowContext(ctx, t.DB.Engine.Rebind(text), arguments...)
