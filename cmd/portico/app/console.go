@@ -263,13 +263,7 @@ func (p *consoleParts) credentials() webconsole.Credentials {
 	return webconsole.Credentials{
 		Consumers: db.Credentials().List,
 		Keys:      db.Credentials().Keys,
-		Admins: func(ctx context.Context) (admins []webconsole.Admin, err error) {
-			all, err := credentials.ReadAdmins(ctx, db)
-			for _, a := range all {
-				admins = append(admins, webconsole.Admin{ID: a.ID, Username: a.Username, LogsIn: a.LogsIn, Disabled: a.Disabled, Role: a.Role})
-			}
-			return admins, err
-		},
+		Admins:    func(ctx context.Context) ([]webconsole.Admin, error) { return credentials.ReadAdmins(ctx, db) },
 		BearerOff: !p.config.Auth.Bearer,
 
 		AddConsumer: func(ctx context.Context, name, callback string) (adapter.Consumer, error) {

@@ -2,7 +2,6 @@ package app
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -86,9 +85,7 @@ place of a file marks calls that the adapter has no records for; they are answer
 				rows = allowedRows(rows, role)
 			}
 			if asJSON {
-				encoder := json.NewEncoder(cmd.OutOrStdout())
-				encoder.SetIndent("", "  ")
-				return encoder.Encode(rows)
+				return program.WriteJSON(cmd.OutOrStdout(), rows)
 			}
 			return writeRoutes(cmd.OutOrStdout(), rows)
 		},

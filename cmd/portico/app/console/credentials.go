@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/cmd/portico/app/credentials"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -36,12 +37,7 @@ type Credentials struct {
 }
 
 // An Admin is an administrator.
-type Admin struct {
-	ID               int64
-	Username         string
-	LogsIn, Disabled bool
-	Role             string // for people
-}
+type Admin = credentials.PrintedAdmin
 
 const credentialsPath = "/console/credentials"
 

@@ -3,7 +3,6 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -93,10 +92,7 @@ func writeReportOf(cmd *cobra.Command, r *Report, asJSON bool) error {
 	if !asJSON {
 		return r.WriteText(out, report.UseColor(out))
 	}
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(r)
+	return program.WriteJSON(out, r)
 }
 
 // examine runs all checks of "portico doctor". If the configuration cannot be read, it reports only

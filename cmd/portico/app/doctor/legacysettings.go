@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,18 +20,15 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// checkLegacySettings compares the configuration of the legacy store with Portico's settings
-// . It asks only what "portico import config" would write today.
+// checkLegacySettings compares the configuration of the legacy store with Portico's settings.
+// It asks only what "portico import config" would write today.
 func (e *examination) checkLegacySettings(ctx context.Context) []Finding {
-	f := e.cfg.Follow
-	if f.DSN == "" {
+	if e.cfg.Follow.DSN == "" {
 		return notUsed("follow.dsn is not set")
 	}
-	legacy, err := magento1.Open(ctx, magento1.Options{
-		ServerOptions: magento1.ServerOptions{DSN: f.DSN, Prefix: f.Prefix, Charset: f.Charset, OldTLS: f.OldTLS}, Schemas: adapter.NewSchemas(),
-	})
+	legacy, err := e.openFollowed(ctx)
 	if err != nil {
-		return one(notChecked("", "the database of the legacy store cannot be read: "+errorText(program.ExplainFollowing(e.cfg, err))))
+		return one(notChecked("", err.Error()))
 	}
 	defer func() { _ = legacy.Close() }()
 	found, err := legacy.Settings(ctx)
@@ -42,6 +40,18 @@ func (e *examination) checkLegacySettings(ctx context.Context) []Finding {
 		return one(passed("", "Portico's settings are those of the legacy store"))
 	}
 	return findings
+}
+
+// openFollowed opens the followed database of the legacy store.
+func (e *examination) openFollowed(ctx context.Context) (*magento1.Database, error) {
+	f := e.cfg.Follow
+	db, err := magento1.Open(ctx, magento1.Options{
+		ServerOptions: magento1.ServerOptions{DSN: f.DSN, Prefix: f.Prefix, Charset: f.Charset, OldTLS: f.OldTLS}, Schemas: adapter.NewSchemas(),
+	})
+	if err != nil {
+		return nil, errors.New("the database of the legacy store cannot be read: " + errorText(program.ExplainFollowing(e.cfg, err)))
+	}
+	return db, nil
 }
 
 // settingFindings returns a warning for each setting whose value differs from the legacy store's,
@@ -106,8 +116,7 @@ func hasEntry(rows []config.Row, table, entry string) bool {
 // checkLimits finds users who may do more here than in the legacy store, such as administrators
 // that an earlier version has imported.
 func (e *examination) checkLimits(ctx context.Context) []Finding {
-	f := e.cfg.Follow
-	if f.DSN == "" {
+	if e.cfg.Follow.DSN == "" {
 		return notUsed("follow.dsn is not set")
 	}
 	db, err := e.openDatabase(ctx)
@@ -115,11 +124,9 @@ func (e *examination) checkLimits(ctx context.Context) []Finding {
 		return one(notChecked("", "see the findings about the database"))
 	}
 	defer func() { _ = db.Close() }() // it has only been read
-	legacy, err := magento1.Open(ctx, magento1.Options{
-		ServerOptions: magento1.ServerOptions{DSN: f.DSN, Prefix: f.Prefix, Charset: f.Charset, OldTLS: f.OldTLS}, Schemas: adapter.NewSchemas(),
-	})
+	legacy, err := e.openFollowed(ctx)
 	if err != nil {
-		return one(notChecked("", "the database of the legacy store cannot be read: "+errorText(program.ExplainFollowing(e.cfg, err))))
+		return one(notChecked("", err.Error()))
 	}
 	defer func() { _ = legacy.Close() }()
 	findings, err := limitFindings(ctx, db, legacy)

@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -47,9 +46,7 @@ customers.`,
 			}
 			report := recording.NewUsageReport(usage, mapping.Calls())
 			if asJSON {
-				encoder := json.NewEncoder(cmd.OutOrStdout())
-				encoder.SetIndent("", "  ")
-				return encoder.Encode(report)
+				return program.WriteJSON(cmd.OutOrStdout(), report)
 			}
 			return report.Write(cmd.OutOrStdout())
 		},

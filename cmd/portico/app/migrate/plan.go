@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -76,10 +75,7 @@ renamed. The exit code is 0 unless the configuration cannot be read.`,
 				return err
 			}
 			if asJSON {
-				encoder := json.NewEncoder(cmd.OutOrStdout())
-				encoder.SetEscapeHTML(false)
-				encoder.SetIndent("", "  ")
-				return encoder.Encode(plan)
+				return program.WriteJSON(cmd.OutOrStdout(), plan)
 			}
 			text := planText{Plan: plan, colored: report.UseColor(cmd.OutOrStdout())}
 			return text.write(cmd.OutOrStdout())

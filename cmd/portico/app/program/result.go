@@ -32,9 +32,7 @@ func WriteResult(cmd *cobra.Command, result any, f func(io.Writer)) error {
 		return err
 	}
 	if asJSON {
-		encoder := json.NewEncoder(cmd.OutOrStdout())
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(result)
+		return WriteJSON(cmd.OutOrStdout(), result)
 	}
 	var text bytes.Buffer
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
@@ -44,6 +42,14 @@ func WriteResult(cmd *cobra.Command, result any, f func(io.Writer)) error {
 	}
 	_, err = io.WriteString(cmd.OutOrStdout(), PrintableLines(text.String()))
 	return err
+}
+
+// WriteJSON writes a result as indented JSON, for programs and for people.
+func WriteJSON(w io.Writer, result any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(result)
 }
 
 // Printable returns a text from outside, such as a name in the store, with U+FFFD in place of each

@@ -1,9 +1,7 @@
 package records
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -94,7 +92,7 @@ func check(cmd *cobra.Command, o reststore.Options) error {
 	}
 	faults := len(slices.DeleteFunc(slices.Clone(remarks), func(r reststore.Remark) bool { return r.Level != reststore.Fault }))
 	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
-		if err := writeJSON(cmd.OutOrStdout(), remarks); err != nil {
+		if err := program.WriteJSON(cmd.OutOrStdout(), remarks); err != nil {
 			return program.CannotRun{Err: err}
 		}
 	} else {
@@ -109,12 +107,4 @@ func check(cmd *cobra.Command, o reststore.Options) error {
 		return fmt.Errorf("%s has faults: correct the lines above", o.File)
 	}
 	return nil
-}
-
-// writeJSON writes a result as indented JSON.
-func writeJSON(w io.Writer, result any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(result)
 }

@@ -85,22 +85,7 @@ words of a mapping file and mark mistakes if its first line names the schema, as
 The attributes that the configuration adds are in it. "portico mapping check" finds more.`,
 		Example: `  portico mapping schema > mapping.schema.json`,
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := p.LoadConfig(cmd)
-			if err != nil {
-				return err
-			}
-			schemas, err := program.Schemas(cfg)
-			if err != nil {
-				return err
-			}
-			text, err := reststore.Schema(schemas)
-			if err != nil {
-				return err
-			}
-			_, err = cmd.OutOrStdout().Write(text)
-			return err
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return printFormat(p, cmd, reststore.Schema) },
 	}
 	p.AddSettingFlags(cmd)
 	return cmd

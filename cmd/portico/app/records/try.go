@@ -88,7 +88,7 @@ func try(cmd *cobra.Command, o reststore.Options, resource adapter.Resource, id 
 	}
 	var text bytes.Buffer
 	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
-		return errors.Join(writeJSON(cmd.OutOrStdout(), tried), err)
+		return errors.Join(program.WriteJSON(cmd.OutOrStdout(), tried), err)
 	}
 	writeTrial(&text, tried)
 	_, _ = io.WriteString(cmd.OutOrStdout(), program.PrintableLines(text.String())) // err is more useful
