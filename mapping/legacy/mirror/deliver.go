@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -264,12 +265,7 @@ func (d *Deliverer) requests(ctx context.Context, a *attempt) (all []Request, er
 			return all, err
 		}
 	}
-	attributes := make([]string, 0, len(e.Agreed))
-	for name := range e.Agreed {
-		attributes = append(attributes, name)
-	}
-	slices.Sort(attributes)
-	request, ok, err := d.Requests().Update(a.delivery.Sent, e.Resource, e.Key, e.StoreID, attributes)
+	request, ok, err := d.Requests().Update(a.delivery.Sent, e.Resource, e.Key, e.StoreID, slices.Sorted(maps.Keys(e.Agreed)))
 	if adapter.KindOf(err) == adapter.NotFound { // deleted in the meantime
 		return all, nil
 	}

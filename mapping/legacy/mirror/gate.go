@@ -118,11 +118,7 @@ func (g *Gate) announce(ctx context.Context) error {
 	defer g.mu.Unlock()
 	g.validUntil = began.Add(announceTTL - announceEvery)
 	for _, o := range owners {
-		r := g.resources[o.Resource]
-		if r == nil {
-			r = &gateResource{}
-			g.resources[o.Resource] = r
-		}
+		r := g.resource(o.Resource)
 		if o.Turning && o.Epoch != r.Epoch {
 			r.turning = time.Now()
 			g.announceSoon() // to acknowledge the epoch
@@ -139,6 +135,16 @@ func (g *Gate) announce(ctx context.Context) error {
 	close(g.changed)
 	g.changed = make(chan struct{})
 	return nil
+}
+
+// resource returns the state of a resource, which begins empty. The caller holds mu.
+func (g *Gate) resource(name adapter.Resource) *gateResource {
+	r := g.resources[name]
+	if r == nil {
+		r = &gateResource{}
+		g.resources[name] = r
+	}
+	return r
 }
 
 // known returns the epochs that this process acknowledges: it has no older writes in progress at
@@ -209,11 +215,7 @@ func (g *Gate) note(ctx context.Context, name adapter.Resource, err error) {
 	reason := err.Error()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	r := g.resources[name]
-	if r == nil {
-		r = &gateResource{}
-		g.resources[name] = r
-	}
+	r := g.resource(name)
 	if r.logged == reason {
 		return
 	}
@@ -286,11 +288,7 @@ var errTurning = errors.New("the writes of the resource are changing sides, or t
 func (g *Gate) enter(name adapter.Resource, rule proxy.Rule) (to proxy.Target, end func(), changed <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	r := g.resources[name]
-	if r == nil {
-		r = &gateResource{}
-		g.resources[name] = r
-	}
+	r := g.resource(name)
 	owned := r.Epoch > 0
 	to = rule.To
 	switch {
