@@ -153,30 +153,27 @@ func (s *Gate) named(ctx context.Context, a *contract.Address) (adapter.Resource
 	c := resource.Call{Address: *a}
 	switch adapter.Resource(a.Route.Resource) {
 	case adapter.Products, adapter.ProductImages, adapter.ProductWebsites, adapter.ProductCategories:
-		id, _ := firstParam(a, "id", "product_id")
-		return adapter.Products, s.namedProducts(ctx, id)
+		return adapter.Products, s.namedProducts(ctx, firstParam(a, "id", "product_id"))
 	case adapter.CustomerAddresses:
 		if _, ok := a.Route.Param("customer_id"); ok {
 			return adapter.Customers, possibleKeys(c.Param("customer_id"))
 		}
 		return adapter.CustomerAddresses, possibleKeys(c.Param("id"))
 	case adapter.Orders, adapter.OrderItems, adapter.OrderAddresses, adapter.OrderComments:
-		id, _ := firstParam(a, "id", "order_id")
-		return adapter.Orders, possibleKeys(id)
+		return adapter.Orders, possibleKeys(firstParam(a, "id", "order_id"))
 	default:
-		id, _ := firstParam(a, "id")
-		return adapter.Resource(a.Route.Resource), possibleKeys(id)
+		return adapter.Resource(a.Route.Resource), possibleKeys(firstParam(a, "id"))
 	}
 }
 
-// firstParam returns the first of some parameters that a path has.
-func firstParam(a *contract.Address, names ...string) (value string, ok bool) {
+// firstParam returns the first of some parameters that a path has, or "".
+func firstParam(a *contract.Address, names ...string) string {
 	for _, name := range names {
 		if at, ok := a.Route.Param(name); ok {
-			return a.Params[at], true
+			return a.Params[at]
 		}
 	}
-	return "", false
+	return ""
 }
 
 // namedProducts returns the keys of the products that the legacy store may take an id for: a

@@ -87,11 +87,11 @@ func (e *expression) eval(ctx context.Context, input any, variables ...any) (any
 
 // holds reports whether the value of the expression is neither false nor null. A missing
 // expression always holds.
-func (e *expression) holds(ctx context.Context, input any, variables ...any) (bool, error) {
+func (e *expression) holds(ctx context.Context, input any) (bool, error) {
 	if e == nil {
 		return true, nil
 	}
-	v, err := e.eval(ctx, input, variables...)
+	v, err := e.eval(ctx, input)
 	return err == nil && v != nil && v != false, err
 }
 

@@ -43,7 +43,7 @@ func (m *Masker) Query(route *contract.Route, query string) string {
 		case path[0] == "filter" && path[len(path)-1] != "attribute":
 			masked, _ := m.maskText(scope{route: route, kind: public}, text)
 			if !about[filterOf(path)] {
-				masked = m.maskOperand(route, pairs, path, text)
+				masked = m.maskOperand(pairs, path, text)
 			}
 			if masked != text {
 				value = url.QueryEscape(masked)
@@ -106,7 +106,7 @@ func isPublic(route *contract.Route, name string) bool {
 
 // maskOperand returns the mask of a filter's operand. If the filter names its field, it is the
 // mask that the same value has in a body.
-func (m *Masker) maskOperand(route *contract.Route, pairs, path []string, text string) string {
+func (m *Masker) maskOperand(pairs, path []string, text string) string {
 	for _, pair := range pairs {
 		name, value, _ := strings.Cut(pair, "=")
 		if other := splitFormName(name); other[0] == "filter" && other[len(other)-1] == "attribute" && filterOf(other) == filterOf(path) {

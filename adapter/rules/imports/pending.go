@@ -109,7 +109,7 @@ func (m *pendingMerge) keep(ctx context.Context, e outbox.Entry) error {
 	case own && isUnit:
 		return m.keepValues(ctx, e)
 	case !isUnit && slices.Contains(u.PartsOf, e.Resource):
-		return m.keepPart(ctx, e)
+		return m.keepPart(e)
 	default:
 		return nil
 	}
@@ -300,7 +300,7 @@ func (m *pendingMerge) setAtViews(ctx context.Context, view int64, at int, v ada
 }
 
 // keepPart keeps the pending values of a part.
-func (m *pendingMerge) keepPart(ctx context.Context, e outbox.Entry) error {
+func (m *pendingMerge) keepPart(e outbox.Entry) error {
 	m.copyOnce()
 	u := m.unit
 	is := func(r adapter.Record) bool { return r.Schema.Resource == e.Resource && r.Key() == e.Key }

@@ -71,7 +71,7 @@ The exit code is 1 if the status is 400 or above.`,
 			if err != nil {
 				return err
 			}
-			if err := signCall(p, cmd, cfg, &f, request); err != nil {
+			if err := signCall(cmd, cfg, &f, request); err != nil {
 				return err
 			}
 			return f.send(cmd, cfg, request)
@@ -169,8 +169,8 @@ func (f *callFlags) body(cmd *cobra.Command) (string, error) {
 }
 
 // signCall signs a request as the flags say.
-func signCall(p *program.Program, cmd *cobra.Command, cfg *config.Config, f *callFlags, r *http.Request) error {
-	signer, err := callSigner(p, cmd, cfg, f)
+func signCall(cmd *cobra.Command, cfg *config.Config, f *callFlags, r *http.Request) error {
+	signer, err := callSigner(cmd, cfg, f)
 	if err != nil || signer == nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func signCall(p *program.Program, cmd *cobra.Command, cfg *config.Config, f *cal
 }
 
 // callSigner returns the signer for the caller, or nil for a Guest.
-func callSigner(p *program.Program, cmd *cobra.Command, cfg *config.Config, f *callFlags) (signer *auth.Signer, err error) {
+func callSigner(cmd *cobra.Command, cfg *config.Config, f *callFlags) (signer *auth.Signer, err error) {
 	if f.consumerKey != "" {
 		secrets, err := readSecrets(cmd, f.consumerSecretFile, f.tokenFile)
 		if err != nil {
@@ -202,7 +202,7 @@ func callSigner(p *program.Program, cmd *cobra.Command, cfg *config.Config, f *c
 	if f.as == "guest" {
 		return nil, nil //nolint:nilnil // documented
 	}
-	keys, err := openKeyring(p, cmd, cfg, f.demo)
+	keys, err := openKeyring(cmd, cfg, f.demo)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ type keyring struct {
 }
 
 // openKeyring opens the credentials of the configured store or of the demo store.
-func openKeyring(p *program.Program, cmd *cobra.Command, cfg *config.Config, demoStore bool) (*keyring, error) {
+func openKeyring(cmd *cobra.Command, cfg *config.Config, demoStore bool) (*keyring, error) {
 	if demoStore {
 		return newDemoKeyring()
 	}

@@ -71,7 +71,7 @@ The exit code is 0 if the signature is accepted or nothing is wrong with it, els
 					return err
 				}
 			case demoStore || namesStore(p, cmd):
-				keys, err := openKeyring(p, cmd, cfg, demoStore)
+				keys, err := openKeyring(cmd, cfg, demoStore)
 				if err != nil {
 					return err
 				}

@@ -119,7 +119,7 @@ func runImport(p *program.Program, cmd *cobra.Command, flags *importCommand, arg
 	if err != nil {
 		return err
 	}
-	if err := checkImport(p, cfg, flags, args); err != nil {
+	if err := checkImport(p, cfg, flags); err != nil {
 		return err
 	}
 	log := program.NewLogger(cmd.ErrOrStderr(), program.WarningsOnly(cfg))
@@ -236,7 +236,7 @@ func writesRule(rules proxy.Rules, resource string) proxy.Rule {
 }
 
 // checkImport returns an error if the flags contradict each other or the configuration.
-func checkImport(p *program.Program, cfg *config.Config, flags *importCommand, parts []string) error {
+func checkImport(p *program.Program, cfg *config.Config, flags *importCommand) error {
 	if err := p.RequireOwnRecords(cfg, "import"); err != nil {
 		return err
 	}
