@@ -123,8 +123,9 @@ func TestDoctorLegacySettings(t *testing.T) {
 	magento1test.Break(t, db, "DELETE FROM core_config_data WHERE path = 'cataloginventory/options/show_out_of_stock'",
 		"REPLACE INTO core_config_data (scope, scope_id, path, value) VALUES ('default', 0, 'general/locale/timezone', 'Europe/Berlin')")
 	commands, _ := demoStore(t)
-	commands = commands.With("PORTICO_FOLLOW_DSN="+dsn, "PORTICO_STOCK_MIN_QTY=1.0000")
+	commands = commands.With("PORTICO_FOLLOW_DSN="+dsn, "PORTICO_STOCK_MIN_QTY=1.0000", "PORTICO_CUSTOMERS_COUNTRIES=US,CA", "PORTICO_STORE_TAX_CLASSES=0,2,4,77")
 	r := runDoctor(t, commands)
+	requireFinding(t, r, check, doctor.Warning, `customers.countries is "US,CA", and "" in the legacy store`)
 	requireFinding(t, r, check, doctor.Warning, `store.timezone is "UTC", and "Europe/Berlin" in the legacy store (from core_config_data default 0 general/locale/timezone)`)
 	requireFinding(t, r, check, doctor.Warning, `stock.hide_sold_out is "false", and "true" in the legacy store (from built-in default of cataloginventory/options/show_out_of_stock)`)
 	requireFinding(t, r, check, doctor.Warning, `attributes lacks the entry {resource: products, name: size`)
@@ -136,7 +137,7 @@ func TestDoctorLegacySettings(t *testing.T) {
 		}
 	}
 	zone, hidden, notify := slices.Index(order, "store.timezone"), slices.Index(order, "stock.hide_sold_out"), slices.Index(order, "stock.notify_qty")
-	if zone != 0 || hidden != 1 || notify < 2 || slices.Contains(order, "stock.min_qty") {
+	if zone != 0 || hidden != 1 || notify < 2 || slices.Contains(order, "stock.min_qty") || slices.Contains(order, "store.tax_classes") {
 		t.Errorf("%q", order)
 	}
 	r = runDoctor(t, commands.With("PORTICO_STORE_TIMEZONE=Europe/Berlin", "PORTICO_STOCK_HIDE_SOLD_OUT=true"))

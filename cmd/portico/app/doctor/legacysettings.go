@@ -78,13 +78,17 @@ func settingFindings(known []config.Setting, rows []config.Row, found []magento1
 	return findings
 }
 
-// isSame reports whether a setting has the value of the legacy store. A list may have more values,
-// and an address that the legacy store does not say is any.
+// isSame reports whether a setting has the value of the legacy store. The order of a list does not
+// count, and a list of what the shop has may have more values. An address that the legacy store does not
+// say is any.
 func isSame(s config.Setting, here, there string) bool {
 	switch s.Kind {
 	case config.Names:
-		have := names(here)
-		return !slices.ContainsFunc(names(there), func(name string) bool { return !slices.Contains(have, name) })
+		lacks := func(have, wanted []string) bool {
+			return slices.ContainsFunc(wanted, func(name string) bool { return !slices.Contains(have, name) })
+		}
+		mayHaveMore := slices.Contains([]string{"store.attribute_sets", "store.tax_classes", "store.themes"}, s.Name)
+		return !lacks(names(here), names(there)) && (mayHaveMore || !lacks(names(there), names(here)))
 	case config.URL:
 		return there == "" || s.Same(here, there)
 	}
