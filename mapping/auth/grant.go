@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/contract"
 )
 
 // Grants stores the tokens that users grant to programs (wire 13). An error of any kind but
@@ -195,6 +196,20 @@ func (g *Granting) Waiting(ctx context.Context, text string) (adapter.Token, ada
 		err = problem("token_used")
 	}
 	return token, consumer, err
+}
+
+// Permitted returns the permissions that the role of an administrator or a customer (the other id is 0)
+// leaves of all, which are those of the kind of user. The error is that of [Roles].
+func (g *Granting) Permitted(ctx context.Context, adminID, customerID int64, all []contract.Permission) ([]contract.Permission, error) {
+	p := Principal{Role: contract.Customer, CustomerID: customerID, AdminID: adminID}
+	if adminID != 0 {
+		p.Role = contract.Admin
+	}
+	p, err := g.auth.withRights(ctx, p, nil)
+	if err != nil || p.NoRole {
+		return nil, err
+	}
+	return p.Grants.Within(all), nil
 }
 
 // Authorize grants a request token to an administrator or a customer (the other id is 0) and

@@ -26,8 +26,8 @@
 //     higher limit that does not apply to clients that have logged in before, per account.
 //     The number of passwords hashed at the same time is limited to the number of processors.
 //  8. An error means that the store failed; then nothing has been written.
-//  9. The pages show the program that asks, its rights by the permissions of the user's role
-//     in the contract, and the host to which it takes the user. Names that others choose are
+//  9. The pages show the program that asks, the rights that the contract and the user's
+//     REST role give it, and the host to which it takes the user. Names that others choose are
 //     shown as plain names: short, in one line, without hidden or reordering characters.
 //  10. The only script copies the verifier. It is a file of this site, and the page works
 //     without it.

@@ -2,6 +2,7 @@ package consent
 
 import (
 	"cmp"
+	"context"
 	_ "embed" // the page
 	"fmt"
 	"html/template"
@@ -102,7 +103,7 @@ func (s *Site) askToLogIn(w http.ResponseWriter, v *visit, consumer adapter.Cons
 }
 
 // askToAuthorize asks a logged-in user whether to grant the program access.
-func (s *Site) askToAuthorize(w http.ResponseWriter, v *visit, token adapter.Token, consumer adapter.Consumer, one session, u user) error {
+func (s *Site) askToAuthorize(ctx context.Context, w http.ResponseWriter, v *visit, token adapter.Token, consumer adapter.Consumer, one session, u user) error {
 	suffix := "/"
 	if v.simple {
 		suffix = "Simple/"
@@ -111,12 +112,17 @@ func (s *Site) askToAuthorize(w http.ResponseWriter, v *visit, token adapter.Tok
 	if err != nil {
 		return err
 	}
+	adminID, customerID := v.userKind.ids(u)
+	permissions, err := s.granting.Permitted(ctx, adminID, customerID, s.permissions[v.userKind.role])
+	if err != nil {
+		return err
+	}
 	form := v.base + v.userKind.form
 	return s.write(w, v, http.StatusOK, &pageData{
 		Title: "Authorize application", Small: v.simple,
 		Authorize: &authorizeForm{
 			Consumer: consumerName(consumer), User: plainName(u.name), Token: v.token, Key: key, Simple: v.simple,
-			Role: v.userKind.roleName, Abilities: v.userKind.abilities(s.permissions[v.userKind.role]), Destination: destination(token.Callback),
+			Role: v.userKind.roleName, Abilities: v.userKind.abilities(permissions), Destination: destination(token.Callback),
 			Confirm: form + "/confirm" + suffix, Reject: form + "/reject" + suffix, LogOut: form + logOutPath,
 		},
 	})

@@ -1,6 +1,7 @@
 package consent
 
 import (
+	"errors"
 	"html"
 	"net/http"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -61,6 +63,46 @@ func TestAbilities(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestNarrowedAbilities checks that the page shows the rights that the REST role of the user leaves.
+func TestNarrowedAbilities(t *testing.T) {
+	rule := func(resource, privilege string) adapter.AccessRule {
+		return adapter.AccessRule{Resource: adapter.Resource(resource), Privilege: privilege}
+	}
+	for _, tt := range []struct {
+		name  string
+		roles roles
+		want  map[string]string // by kind of user
+	}{
+		{"narrowed", roles{stored: adapter.AccessRoles{Roles: []adapter.AccessRole{
+			{ID: adapter.CustomerRole, Rules: []adapter.AccessRule{rule("orders", "retrieve"), rule("stock_items", "update")}},
+			{ID: 9, Rules: []adapter.AccessRule{rule("stock_items", "update"), rule("stock_items", "retrieve"), rule("orders", "delete")}},
+		}, Assigned: []adapter.RoleAssignment{{AdminID: 1, RoleID: 9}}}}, map[string]string{"admin": "<li>see and change stock items</li>", "customer": "<li>see your orders</li>"}},
+		{"without a role", roles{stored: adapter.AccessRoles{Roles: []adapter.AccessRole{{ID: adapter.CustomerRole}}, Assigned: []adapter.RoleAssignment{{AdminID: 1, RoleID: 8}}}},
+			map[string]string{"admin": "your role in the shop allows nothing", "customer": "your role in the shop allows nothing"}},
+		{"unknown", roles{fail: errors.New("no store")}, map[string]string{"admin": "", "customer": ""}},
+	} {
+		for _, kind := range userKindsOfContract {
+			t.Run(tt.name+"/"+kind.name, func(t *testing.T) {
+				s := newShop(t)
+				s.roles = tt.roles
+				at := kind.form + "?oauth_token=" + s.request("oob")
+				r := s.reader().get(at)
+				r.logIn(kind.username, kind.password)
+				if r.get(at); tt.want[kind.name] == "" {
+					if r.err == nil {
+						t.Errorf("%d without roles: %s", r.reply.Code, r.body)
+					}
+					return
+				}
+				r.want(200, tt.want[kind.name])
+				if got := strings.Count(r.body, "<li>"); got > 1 {
+					t.Errorf("%d abilities\n%s", got, r.body)
+				}
+			})
+		}
 	}
 }
 

@@ -105,9 +105,20 @@ type shop struct {
 	customers *users
 	admins    *users
 	options   Options
+	roles     roles
 
 	mu  sync.Mutex
 	now time.Time
+}
+
+// roles are the REST roles of a shop.
+type roles struct {
+	stored adapter.AccessRoles
+	fail   error
+}
+
+func (r *roles) AccessRoles(context.Context) (adapter.AccessRoles, error) {
+	return r.stored, r.fail
 }
 
 const (
@@ -153,7 +164,7 @@ func newShop(t testing.TB, edit ...func(*Options)) *shop {
 		defer s.mu.Unlock()
 		return s.now
 	}
-	authenticator := auth.New(s.grants, s.grants, auth.Options{Now: clock, RSACrashes: true})
+	authenticator := auth.New(s.grants, s.grants, auth.Options{Now: clock, RSACrashes: true, Roles: &s.roles})
 	s.options = Options{
 		Granting:    auth.NewGranting(authenticator, s.grants, true),
 		Accounts:    map[adapter.Resource]adapter.Store{adapter.Customers: s.customers, adapter.Admins: s.admins},

@@ -45,7 +45,8 @@ type Options struct {
 	PublicURL string
 	// ShopName is the name of the shop on the pages; "" means the host of the base URL.
 	ShopName string
-	// Permissions are the rights of programs of users in a role, which the pages show.
+	// Permissions are the rights of programs of users of a kind, of which the pages show those that the
+	// REST role of the user leaves.
 	Permissions map[contract.Role][]contract.Permission
 	Log         *slog.Logger
 	// PasswordCost is the bcrypt cost of new hashes that replace outdated ones; 0 means
@@ -252,7 +253,7 @@ func (s *Site) serve(ctx context.Context, w http.ResponseWriter, v *visit) error
 	case v.action == reject:
 		return s.rejected(w, v, token, consumer)
 	case in:
-		return s.askToAuthorize(w, v, token, consumer, one, u)
+		return s.askToAuthorize(ctx, w, v, token, consumer, one, u)
 	}
 	if !known {
 		one = session{Browser: newBrowserID(), Since: s.now().Unix()}
@@ -278,10 +279,8 @@ func fromOurPage(r *http.Request) bool {
 
 // authorize grants the token of the visit to a user.
 func (s *Site) authorize(ctx context.Context, v *visit, u user) (adapter.Token, error) {
-	if v.userKind.resource == adapter.Admins {
-		return s.granting.Authorize(ctx, v.token, u.id, 0)
-	}
-	return s.granting.Authorize(ctx, v.token, 0, u.id)
+	adminID, customerID := v.userKind.ids(u)
+	return s.granting.Authorize(ctx, v.token, adminID, customerID)
 }
 
 func (s *Site) confirmed(w http.ResponseWriter, v *visit, token adapter.Token, consumer adapter.Consumer) error {

@@ -38,6 +38,14 @@ type userKind struct {
 	roleName                                       string // of role, with an article
 }
 
+// ids returns the id of a user of the kind as an administrator and as a customer, one of which is 0.
+func (k *userKind) ids(u user) (adminID, customerID int64) {
+	if k.role == contract.Admin {
+		return u.id, 0
+	}
+	return 0, u.id
+}
+
 // Paths below the form's path that only these pages use.
 const (
 	logOutPath = "/logout"

@@ -85,5 +85,18 @@ func (g *Grants) Allow(resource string, m Method) bool {
 	return g == nil || m < methodCount && g.methods[resource][m]
 }
 
+// Within returns the permissions that the role leaves of all, which are those of the kind of user. It
+// leaves out resources of which none is left.
+func (g *Grants) Within(all []Permission) []Permission {
+	var left []Permission
+	for _, p := range all {
+		p.Methods = slices.DeleteFunc(slices.Clone(p.Methods), func(m Method) bool { return !g.Allow(p.Resource, m) })
+		if len(p.Methods) > 0 {
+			left = append(left, p)
+		}
+	}
+	return left
+}
+
 // Rules returns the rules for the resources of the contract, each resource once.
 func (g *Grants) Rules() []RoleRule { return g.rules }
