@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/cache"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // take takes tokens from a bucket that fills in ten seconds, and returns when it is full again.
@@ -12,13 +13,7 @@ func take(t *testing.T, r *replica, now time.Time, tokens int64) (full time.Dura
 	t.Helper()
 	sums := make(chan time.Time, 1)
 	r.Buckets().Add("guest 192.0.2.1", tokens, time.Second, 10*time.Second, func(at time.Time) { sums <- at })
-	select {
-	case at := <-sums:
-		return at.Sub(now).Round(time.Millisecond)
-	case <-time.After(30 * time.Second):
-		t.Fatal("not informed")
-		return 0
-	}
+	return testenv.Receive(t, "the sum", sums).Sub(now).Round(time.Millisecond)
 }
 
 // TestBuckets takes tokens on two replicas, which learn of the sum.

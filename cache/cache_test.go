@@ -76,16 +76,7 @@ func openReplica(tb testing.TB, s *apptest.Redis, edit func(*cache.Options)) *re
 // awaitState waits until the breaker changes to a state.
 func (r *replica) awaitState(state string) {
 	r.tb.Helper()
-	timeout := time.After(30 * time.Second)
-	for {
-		select {
-		case to := <-r.states:
-			if to == state {
-				return
-			}
-		case <-timeout:
-			r.tb.Fatalf("the breaker does not become %s", state)
-		}
+	for testenv.Receive(r.tb, "the breaker to become "+state, r.states) != state {
 	}
 }
 

@@ -246,16 +246,19 @@ func TestHistoryThroughOutages(t *testing.T) {
 	}
 	for _, f := range rounds {
 		// Make sure that Redis has data that a restart could restore.
-		for hits, deadline := r.redisHits(), time.Now().Add(time.Minute); r.redisHits() < hits+20; time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("no hits")
-			}
-		}
+		r.awaitHits()
 		f.begin(s)
 		r.awaitState("open")
 		f.end(s)
 		r.awaitState("closed")
 	}
+}
+
+// awaitHits waits until the replica has found more replies in Redis.
+func (r *replica) awaitHits() {
+	r.tb.Helper()
+	before := r.redisHits()
+	testenv.Await(r.tb, "replies from Redis", func() bool { return r.redisHits() >= before+20 })
 }
 
 func (r *replica) redisHits() float64 { return r.count("portico_cache_lookups_total", "redis", "hit") }

@@ -107,11 +107,9 @@ func TestClose(t *testing.T) {
 			r := newReplica(t, nil, func(o *cache.Options) { o.Redis, o.Timeout = client, 100*time.Millisecond })
 			r.mustGet("a", fillWith("value"))
 		}) // closed
-		for deadline := time.Now().Add(30 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				stacks := make([]byte, 1<<20)
-				t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
-			}
+		if !testenv.Poll(t, func() bool { return runtime.NumGoroutine() <= before }) {
+			stacks := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
 		}
 		if away {
 			s.Resume()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/cache"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // localNonces is an in-memory store of nonces.
@@ -65,8 +66,7 @@ func expectUsed(t *testing.T, n *cache.Nonces, nonce string, want bool) {
 func TestNonces(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t)
-	edit := func(o *cache.Options) { o.Timeout = 100 * time.Millisecond }
-	r, other := newReplica(t, s, edit), newReplica(t, s, edit)
+	r, other := newReplica(t, s, nil), newReplica(t, s, nil)
 	store, otherStore := &localNonces{}, &localNonces{}
 	nonces, others := r.Nonces(store, false), other.Nonces(otherStore, false)
 
@@ -173,16 +173,11 @@ func TestNoncesWithoutRedis(t *testing.T) {
 func TestNoncesHeardOf(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t)
-	edit := func(o *cache.Options) { o.Timeout = time.Second }
-	r, other := newReplica(t, s, edit), newReplica(t, s, edit)
+	r, other := newReplica(t, s, nil), newReplica(t, s, nil)
 	nonces, others := r.Nonces(&localNonces{}, false), other.Nonces(&localNonces{}, false)
 	expectFresh(t, nonces, "before", true)
 	expectUsed(t, others, "before", true)
-	for deadline := time.Now().Add(30 * time.Second); !other.HeardOf("before"); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the other replica has not heard of the nonce")
-		}
-	}
+	testenv.Await(t, "the other replica to hear of the nonce", func() bool { return other.HeardOf("before") })
 	s.Kill()
 	for _, one := range []*replica{r, other} {
 		one.awaitState("open")

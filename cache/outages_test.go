@@ -10,6 +10,7 @@ import (
 
 	"github.com/portico-commerce/portico/cache"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // mustGet returns the value of a name with any outcome. An error fails the test.
@@ -68,16 +69,11 @@ func TestOutages(t *testing.T) {
 				t.Errorf("the idle replica returns %q", got)
 			}
 			// Replies are stored again once each replica has received the other's epoch.
-			for deadline := time.Now().Add(30 * time.Second); ; {
+			testenv.Await(t, "the reply stored by the other replica", func() bool {
 				writer.mustGet("product:2", fillWith("two"))
 				value, outcome, _, err := idle.Get(t.Context(), key("near product:2"), key("product:2"), []string{"catalog", "product:2"}, failingFill)
-				if err == nil && outcome == "hit" && string(value) == "two" {
-					break
-				}
-				if time.Now().After(deadline) {
-					t.Fatalf("%q, %s, %v; want the reply stored by the other replica", value, outcome, err)
-				}
-			}
+				return err == nil && outcome == "hit" && string(value) == "two"
+			})
 			for _, r := range []*replica{writer, idle} {
 				if n := r.count("portico_cache_epochs_total"); n < 1 {
 					t.Errorf("%v epochs", n)
@@ -248,14 +244,7 @@ func TestPubSub(t *testing.T) {
 	a, b := newReplica(t, s, hour), newReplica(t, s, hour)
 	gone := func(name string) {
 		t.Helper()
-		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
-			if _, ok := b.GetLocal(t.Context(), key("near "+name)); !ok {
-				return
-			}
-			if time.Now().After(deadline) {
-				t.Fatal("memory does not forget it")
-			}
-		}
+		testenv.Await(t, "memory to forget it", func() bool { _, ok := b.GetLocal(t.Context(), key("near "+name)); return !ok })
 	}
 	for _, name := range []string{"product:1", "product:2"} {
 		a.get(name, "miss", "old", fillWith("old"))

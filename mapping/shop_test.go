@@ -1,7 +1,6 @@
 package mapping_test
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -14,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -27,6 +25,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/credentials"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -49,7 +48,7 @@ type shop struct {
 	dialect        *contract.Dialect
 	items          adapter.Store
 	direct         *store // bypasses the service, and any adapter between it and the store
-	log            *syncBuffer
+	log            *testenv.Log
 	authorizations map[contract.Role]string // Authorization header by role
 	purge          func()                   // empties the caches of credentials and roles
 	// reset restores the content that the store had when the shop was opened.
@@ -65,24 +64,6 @@ type store struct {
 	// save returns a function that restores the present content of the store, and reports
 	// whether the content has changed since it was last called.
 	save func(t testing.TB) (restore func(t testing.TB) (changed bool))
-}
-
-// A syncBuffer is a log that requests can write concurrently.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 // settings returns the default settings.
@@ -299,7 +280,7 @@ func serveFields(t testing.TB, d *contract.Dialect, fields *contract.Fields, s m
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := &syncBuffer{}
+	log := &testenv.Log{}
 	authenticator := auth.New(store.credentials, store.credentials, auth.Options{RSACrashes: d.UnverifiableCrash, Roles: store.roles})
 	service, err := mapping.New(d, fields, backend, adapter.NewSchemas(), authenticator, s, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {

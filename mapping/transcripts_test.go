@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/portico-commerce/portico/adapter/dataset/demotest"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/resource"
@@ -191,11 +192,11 @@ func transcribedShops() map[string]func(*testing.T, *contract.Dialect) transcrib
 	return map[string]func(*testing.T, *contract.Dialect) transcribedShop{
 		"customers": func(t *testing.T, d *contract.Dialect) transcribedShop {
 			customers := openCustomerShop(t, 1000)
-			return transcribedShop{shop: &shop{service: customers.services[d.Name], log: &syncBuffer{}}, reads: customers.reads}
+			return transcribedShop{shop: &shop{service: customers.services[d.Name], log: &testenv.Log{}}, reads: customers.reads}
 		},
 		"gallery": func(t *testing.T, d *contract.Dialect) transcribedShop {
 			gallery := openGalleryShop(t)
-			return transcribedShop{shop: &shop{service: gallery.serve(t, d, mapping.Settings{}), log: &syncBuffer{}}, reads: &gallery.reads}
+			return transcribedShop{shop: &shop{service: gallery.serve(t, d, mapping.Settings{}), log: &testenv.Log{}}, reads: &gallery.reads}
 		},
 		"orders": func(t *testing.T, d *contract.Dialect) transcribedShop {
 			s := openOrderShop(t, d)

@@ -166,13 +166,13 @@ func killBackendFollowers(t *testing.T, rounds int) {
 	again.Commands = again.Commands.With(elsewhere...)
 	again.Run(t, "--media", shop.Media, "all")
 	want := fresh.Held(t)
-	if !apptest.Poll(t, func() bool { return maps.Equal(want, backend.Held(t)) }) {
+	if !testenv.Poll(t, func() bool { return maps.Equal(want, backend.Held(t)) }) {
 		t.Fatalf("a fresh import -, followed +:\n%s\n%s", cmp.Diff(want, backend.Held(t)), f.Stderr.Text())
 	}
 	// The backend has a record before the ID map does. A stop between the two leaves the rest to the
 	// next follower.
 	var out string
-	if !apptest.Poll(t, func() bool {
+	if !testenv.Poll(t, func() bool {
 		var err error
 		out, _, err = shop.Commands.Run(t, "ids", "check")
 		return err == nil

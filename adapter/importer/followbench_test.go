@@ -16,6 +16,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 var (
@@ -160,7 +161,7 @@ func BenchmarkFollowLag(b *testing.B) {
 		look()
 		time.Sleep(2 * time.Millisecond)
 	}
-	for deadline := time.Now().Add(apptest.WaitTimeout); len(delays) < changes; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(testenv.Patience(b)); len(delays) < changes; time.Sleep(10 * time.Millisecond) {
 		if look(); time.Now().After(deadline) {
 			b.Fatalf("%d of %d changes are not here:\n%s", changes-len(delays), changes, p.Stderr.Text())
 		}

@@ -108,7 +108,7 @@ func awaitExported(t *testing.T, s *apptest.Imported, dsn string) {
 	again, _ := importAgain(t, s)
 	want, difference := exported(t, again.Commands), ""
 	followed := s.Commands.With("PORTICO_SQL_DSN=" + dsn)
-	if !apptest.Poll(t, func() bool { difference = cmp.Diff(want, exported(t, followed)); return difference == "" }) {
+	if !testenv.Poll(t, func() bool { difference = cmp.Diff(want, exported(t, followed)); return difference == "" }) {
 		t.Fatalf("a fresh import -, followed +:\n%s", difference)
 	}
 }

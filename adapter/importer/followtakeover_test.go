@@ -147,7 +147,7 @@ func followInTurn(t *testing.T, s *followedStore, waits bool) {
 	s.setSKU("later")
 	if waits { // the server gives the lock and the transaction of the first one up after a while
 		taken := func() bool { return s.sku() == "later" }
-		if !apptest.Poll(t, taken) {
+		if !testenv.Poll(t, taken) {
 			apptest.Await(t, "a change that the second one takes over", taken)
 		}
 	}

@@ -1,11 +1,11 @@
 package importer_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
@@ -46,19 +46,13 @@ func TestImportKeepsRights(t *testing.T) {
 	may := func(digit, path string, want int) {
 		t.Helper()
 		admin := apptest.NewClient(t, target.BaseURL, apptest.PlaintextHeader(strings.Repeat("a", 32), strings.Repeat("b", 32), strings.Repeat("z", 31)+digit, strings.Repeat("z", 32)))
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		apptest.Await(t, fmt.Sprintf("administrator 1%s to get %d from %s", digit, want, path), func() bool {
 			got, err := admin.Call(t.Context(), http.MethodGet, path, "")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Status == want {
-				return
-			}
-			if time.Now().After(deadline) {
-				t.Errorf("administrator 1%s, %s: %d %s, want %d", digit, path, got.Status, got.Body, want)
-				return
-			}
-		}
+			return got.Status == want
+		})
 	}
 	const customers, stock, products = "/customers?limit=1", "/stockitems?limit=1", "/products?limit=1"
 	may("1", customers, 403) // partner

@@ -20,6 +20,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/guard"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // A failingShop is a migratedShop whose backend can be made to fail. It is used behind a
@@ -67,11 +68,9 @@ func (p *failingShop) closeAndCheckLeaks(t *testing.T) {
 	if err := p.Adapter.Close(); err != nil {
 		t.Error(err)
 	}
-	for deadline := time.Now().Add(30 * time.Second); p.server.connections.Load() != 0 || runtime.NumGoroutine() > p.goroutines; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			stacks := make([]byte, 1<<20)
-			t.Fatalf("%d connections, %d goroutines, %d before:\n%s", p.server.connections.Load(), runtime.NumGoroutine(), p.goroutines, stacks[:runtime.Stack(stacks, true)])
-		}
+	if !testenv.Poll(t, func() bool { return p.server.connections.Load() == 0 && runtime.NumGoroutine() <= p.goroutines }) {
+		stacks := make([]byte, 1<<20)
+		t.Fatalf("%d connections, %d goroutines, %d before:\n%s", p.server.connections.Load(), runtime.NumGoroutine(), p.goroutines, stacks[:runtime.Stack(stacks, true)])
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // A blockingConnector opens connections to a server that seems to hang: once it is armed,
@@ -91,7 +92,7 @@ func TestUnansweredCommit(t *testing.T) {
 				cancel()
 				select {
 				case err = <-ended:
-				case <-time.After(30 * time.Second):
+				case <-time.After(testenv.Patience(t)):
 					t.Error("the write waits for the server")
 				}
 				close(release)

@@ -167,7 +167,7 @@ func TestInterruptedRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			url, held, release := holdingProxy(t, base, isCreation)
 			p := startProcess(t, "--url", url, "--timeout", "2s", "--run", "^customers/")
-			waitFor(t, held)
+			testenv.Receive(t, "the run to get this far", held)
 			p.Signal(t, s)
 			code := p.Wait(t)
 			close(release)
@@ -191,7 +191,7 @@ func TestSecondSignal(t *testing.T) {
 	url, held, release := holdingProxy(t, base, func(r *http.Request) bool { return r.Method == http.MethodDelete })
 	defer close(release)
 	p := startProcess(t, "--url", url)
-	waitFor(t, held)
+	testenv.Receive(t, "the run to get this far", held)
 	p.Signal(t, os.Interrupt)
 	// The first signal may not have been handled yet when the second arrives, so send
 	// signals until the program exits.
@@ -205,19 +205,9 @@ func TestSecondSignal(t *testing.T) {
 			return
 		case <-again.C:
 			p.Signal(t, os.Interrupt)
-		case <-time.After(apptest.WaitTimeout):
+		case <-time.After(testenv.Patience(t)):
 			t.Fatal("the program does not exit")
 		}
-	}
-}
-
-// waitFor waits until c is closed.
-func waitFor(t *testing.T, c <-chan struct{}) {
-	t.Helper()
-	select {
-	case <-c:
-	case <-time.After(apptest.WaitTimeout):
-		t.Fatal("the run did not get this far")
 	}
 }
 

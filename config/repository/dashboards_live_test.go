@@ -65,7 +65,7 @@ func TestDashboardsLive(t *testing.T) {
 			}
 			without[q.where] = q
 		}
-		if !apptest.Poll(t, func() bool {
+		if !testenv.Poll(t, func() bool {
 			for where, q := range without {
 				if slices.ContainsFunc(prometheus.query(t, q.expr), sample.number) {
 					delete(without, where)

@@ -49,7 +49,7 @@ func NewRedisCluster(t testing.TB, nodeTimeout time.Duration) *RedisCluster {
 		if err != nil {
 			t.Fatal(err)
 		}
-		await(t, "a node to become a replica", func() bool { return s.client.Do(t.Context(), "CLUSTER", "REPLICATE", id).Err() == nil })
+		Await(t, "a node to become a replica", func() bool { return s.client.Do(t.Context(), "CLUSTER", "REPLICATE", id).Err() == nil })
 	}
 	c.AwaitReplicas()
 	return c
@@ -58,7 +58,7 @@ func NewRedisCluster(t testing.TB, nodeTimeout time.Duration) *RedisCluster {
 // awaitAll waits until done reports true for all nodes.
 func (c *RedisCluster) awaitAll(what string, done func(*Redis) bool) {
 	c.t.Helper()
-	await(c.t, what, func() bool { return !slices.ContainsFunc(c.servers, func(s *Redis) bool { return !done(s) }) })
+	Await(c.t, what, func() bool { return !slices.ContainsFunc(c.servers, func(s *Redis) bool { return !done(s) }) })
 }
 
 // AwaitReplicas waits until all nodes answer, all slots are served, and all replicas are in sync.
@@ -90,7 +90,7 @@ func (c *RedisCluster) URL() string {
 func (c *RedisCluster) Master(key string) *Redis {
 	c.t.Helper()
 	var master *Redis
-	await(c.t, "a master of "+key, func() bool {
+	Await(c.t, "a master of "+key, func() bool {
 		master = c.master(key)
 		return master != nil
 	})
@@ -125,7 +125,7 @@ func (c *RedisCluster) master(key string) *Redis {
 func (c *RedisCluster) AwaitPromotion(key string, lost *Redis) *Redis {
 	c.t.Helper()
 	var promoted *Redis
-	await(c.t, "the promotion of a replica", func() bool {
+	Await(c.t, "the promotion of a replica", func() bool {
 		for _, s := range c.servers {
 			if s == lost || s.client.Exists(c.t.Context(), key).Err() != nil { // others redirect
 				continue

@@ -16,3 +16,39 @@ func Patience(tb testing.TB) time.Duration {
 	}
 	return 10 * time.Minute
 }
+
+// Poll calls done until it returns true, and reports whether it did so within [Patience].
+func Poll(tb testing.TB, done func() bool) bool {
+	tb.Helper()
+	pause := time.Millisecond
+	for deadline := time.Now().Add(Patience(tb)); !done(); time.Sleep(pause) {
+		if time.Now().After(deadline) {
+			return false
+		}
+		pause = min(2*pause, 100*time.Millisecond)
+	}
+	return true
+}
+
+// Await fails the test unless done returns true within [Patience]. what describes the condition.
+func Await(tb testing.TB, what string, done func() bool) {
+	tb.Helper()
+	if !Poll(tb, done) {
+		tb.Fatalf("waited in vain for %s", what)
+	}
+}
+
+// Receive returns the next value of a channel, which is the zero value if the channel is closed. It fails the
+// test unless there is one within [Patience]. what describes the value.
+func Receive[T any](tb testing.TB, what string, values <-chan T) T {
+	tb.Helper()
+	timer := time.NewTimer(Patience(tb))
+	defer timer.Stop()
+	select {
+	case value := <-values:
+		return value
+	case <-timer.C:
+		tb.Fatalf("waited in vain for %s", what)
+		panic("unreachable") // Fatalf ends the goroutine
+	}
+}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -58,7 +57,7 @@ func (s *Redis) Start() {
 		_ = cmd.Wait() // an error is in its output
 		close(ended)
 	}(s.cmd)
-	await(s.t, "an answer of redis-server", func() bool {
+	Await(s.t, "an answer of redis-server", func() bool {
 		select {
 		case <-ended:
 			s.t.Fatalf("redis-server ended\n%s", output)
@@ -122,15 +121,4 @@ func writeFile(t testing.TB, name, text string) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// await waits until done reports true.
-func await(t testing.TB, what string, done func() bool) {
-	t.Helper()
-	limit := Patience(t)
-	for deadline := time.Now().Add(limit); !done(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited %s for %s", limit, what)
-		}
-	}
 }

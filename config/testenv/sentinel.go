@@ -39,7 +39,7 @@ func NewRedisSentinels(t testing.TB, downAfter time.Duration) *RedisSentinels {
 		path := writeFile(t, "sentinel.conf", config)
 		g.sentinels = append(g.sentinels, newServer(t, path, "--sentinel"))
 	}
-	await(t, "the Sentinels to know all", func() bool {
+	Await(t, "the Sentinels to know all", func() bool {
 		return !slices.ContainsFunc(g.sentinels, func(s *Redis) bool {
 			return !strings.Contains(s.info("master0", "INFO", "sentinel"), "status=ok") ||
 				!strings.Contains(s.info("master0", "INFO", "sentinel"), "slaves=2,sentinels=3")
@@ -72,7 +72,7 @@ func (g *RedisSentinels) Master() *Redis {
 // AwaitPromotion waits until the Sentinels name another master than lost, which takes writes.
 func (g *RedisSentinels) AwaitPromotion(lost *Redis) {
 	g.t.Helper()
-	await(g.t, "the promotion of a replica", func() bool {
+	Await(g.t, "the promotion of a replica", func() bool {
 		master := g.Master()
 		return master != lost && master.info("role", "INFO", "replication") == "master"
 	})
@@ -81,7 +81,7 @@ func (g *RedisSentinels) AwaitPromotion(lost *Redis) {
 // AwaitReplicas waits until the master has two replicas that are in sync.
 func (g *RedisSentinels) AwaitReplicas() {
 	g.t.Helper()
-	await(g.t, "the replicas to be in sync", func() bool {
+	Await(g.t, "the replicas to be in sync", func() bool {
 		master := g.Master()
 		for _, s := range g.servers {
 			role := s.info("role", "INFO", "replication")

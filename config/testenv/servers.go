@@ -194,7 +194,7 @@ func (s *Server) Kill() {
 // before.
 func (s *Server) AwaitPort(address string) {
 	s.group.tb.Helper()
-	s.group.Await("a server on "+address, func() bool {
+	Await(s.group.tb, "a server on "+address, func() bool {
 		select {
 		case <-s.Ended:
 			s.group.tb.Fatalf("%s exited during its start", filepath.Base(s.Cmd.Path))
@@ -206,15 +206,4 @@ func (s *Server) AwaitPort(address string) {
 		}
 		return err == nil
 	})
-}
-
-// Await waits until is returns true.
-func (g *ServerGroup) Await(what string, is func() bool) {
-	g.tb.Helper()
-	limit := Patience(g.tb)
-	for deadline := time.Now().Add(limit); !is(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			g.tb.Fatalf("waited %s in vain for %s", limit, what)
-		}
-	}
 }

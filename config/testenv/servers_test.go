@@ -22,7 +22,7 @@ func TestGroupEnds(t *testing.T) {
 		dir = g.Dir
 		g.MakeDir("data")
 		s := g.Start("parent", sh, "-c", "sleep 600 & echo $! > data/postmaster.pid; wait")
-		g.Await("the child", func() bool {
+		Await(t, "the child", func() bool {
 			written, _ := os.ReadFile(filepath.Join(dir, "data", "postmaster.pid"))
 			left, _ = strconv.Atoi(strings.TrimSpace(string(written)))
 			return left > 0

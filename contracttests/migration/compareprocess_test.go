@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/net/html"
 
@@ -167,11 +166,7 @@ func TestCompareInterrupted(t *testing.T) {
 	t.Cleanup(hangs.Close)
 	t.Cleanup(func() { close(release) })
 	p := launchCompare(t, "--legacy", legacy.Contract, "--candidate", hangs.URL, "--requests", writeSomeReads(t))
-	select {
-	case <-held:
-	case <-time.After(apptest.WaitTimeout):
-		t.Fatal("it never came so far")
-	}
+	testenv.Receive(t, "the comparison to get this far", held)
 	p.Signal(t, os.Interrupt)
 	if code := p.Wait(t); code != program.ExitCannotRun || !strings.Contains(p.Stderr.Text(), "portico: interrupted") || p.Stdout.Text() != "" {
 		t.Errorf("exit code %d; it said %q", code, p.Stderr.Text())

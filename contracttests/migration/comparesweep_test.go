@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
@@ -172,11 +171,7 @@ func TestSweepContinues(t *testing.T) {
 		asked.Store(0)
 		most.Store(all / 2)
 		p := launchCompare(t, arguments...)
-		select {
-		case <-held:
-		case <-time.After(apptest.WaitTimeout):
-			t.Fatal("it never came so far")
-		}
+		testenv.Receive(t, "the comparison to get this far", held)
 		p.Signal(t, s)
 		code := p.Wait(t)
 		if _, err := os.Stat(state); err != nil {

@@ -100,7 +100,7 @@ func (m *faultyMirror) pending(t *testing.T, product adapter.Key) (found []outbo
 func (m *faultyMirror) expectSame(t *testing.T, path string) {
 	t.Helper()
 	var here, there apptest.Reply
-	if !apptest.Poll(t, func() bool {
+	if !testenv.Poll(t, func() bool {
 		here, there = m.writer.Get(t, path), m.there.Get(t, path)
 		return here.Status == there.Status && withoutURLs(here.Body) == withoutURLs(there.Body)
 	}) {

@@ -222,7 +222,7 @@ func TestReplicaEndsUnderLoad(t *testing.T) {
 	// await waits until a replica has answered that many more calls.
 	await := func(r *balancedReplica) {
 		t.Helper()
-		guard := time.After(apptest.WaitTimeout)
+		guard := time.After(testenv.Patience(t))
 		tick := time.NewTicker(5 * time.Millisecond)
 		defer tick.Stop()
 		for until := r.answered.Load() + enough; r.answered.Load() < until; {

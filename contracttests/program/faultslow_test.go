@@ -69,15 +69,11 @@ func TestSlowDatabase(t *testing.T) {
 
 	impatient.HTTP.CloseIdleConnections() // each has a goroutine in the program
 	var goroutinesNow, heapNow float64
-	for deadline := time.Now().Add(apptest.WaitTimeout); ; time.Sleep(10 * time.Millisecond) {
+	if !testenv.Poll(t, func() bool {
 		goroutinesNow, heapNow = memoryUse(t, p)
-		if goroutinesNow <= goroutines && heapNow <= heap*1.1+1<<20 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Error("goroutines or memory do not go back to what they were")
-			break
-		}
+		return goroutinesNow <= goroutines && heapNow <= heap*1.1+1<<20
+	}) {
+		t.Error("goroutines or memory do not go back to what they were")
 	}
 	t.Logf("goroutines %.0f before, %.0f during, %.0f after; heap without the cache %.1f MiB before, %.1f MiB after",
 		goroutines, during, goroutinesNow, heap/(1<<20), heapNow/(1<<20))

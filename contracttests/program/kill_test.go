@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 var kills = flag.Int("kills", 0, "how often TestKilled kills the program on each engine; 0 for a few times")
@@ -130,11 +129,7 @@ func (s *killableStore) writeUntil(t *testing.T, round, answers int) {
 		writers.Go(func() { s.writeAll(t, own, func() { answeredOne <- struct{}{} }) })
 	}
 	for range answers {
-		select {
-		case <-answeredOne:
-		case <-time.After(apptest.WaitTimeout):
-			t.Fatal("the program does not answer")
-		}
+		testenv.Receive(t, "an answer of the program", answeredOne)
 	}
 	s.p.Signal(t, os.Kill)
 	s.p.Wait(t)

@@ -1,11 +1,11 @@
 package program
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
@@ -20,18 +20,13 @@ func TestRoleCommands(t *testing.T) {
 	guest := apptest.NewClient(t, strings.TrimSuffix(p.Contract, "/api/rest"), "")
 	reads := func(path string, want int) {
 		t.Helper()
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		apptest.Await(t, fmt.Sprintf("%d from %s", want, path), func() bool {
 			got, err := guest.Call(t.Context(), http.MethodGet, path, "")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Status == want {
-				return
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("%s: %d, want %d", path, got.Status, want)
-			}
-		}
+			return got.Status == want
+		})
 	}
 	reads("/products/1", 200)
 	commands.MustRun(t, "credentials", "set-role", "--name", "Guest", "--allow", "product_images: retrieve")

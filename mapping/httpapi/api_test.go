@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,6 +27,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/dataset/demotest"
 	"github.com/portico-commerce/portico/adapter/guard"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -36,29 +36,14 @@ import (
 )
 
 const (
-	hang = 30 * time.Second
+	hang = 3 * time.Minute
 	item = "/api/rest/stockitems/1"
 )
 
-// A lockedBuffer is a concurrency-safe log output.
-type lockedBuffer struct {
-	mu    sync.Mutex
-	bytes bytes.Buffer
-}
-
-// Write appends to the log. It never fails.
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.bytes.Write(p)
-}
-
 // lines returns the log lines of requests.
-func (b *lockedBuffer) lines(t *testing.T) (lines []map[string]any) {
+func (s *served) lines(t *testing.T) (lines []map[string]any) {
 	t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for line := range strings.Lines(b.bytes.String()) {
+	for line := range strings.Lines(s.log.String()) {
 		attributes := map[string]any{}
 		if err := json.Unmarshal([]byte(line), &attributes); err != nil {
 			t.Fatal(err)
@@ -68,16 +53,10 @@ func (b *lockedBuffer) lines(t *testing.T) (lines []map[string]any) {
 	return lines
 }
 
-func (b *lockedBuffer) text() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.bytes.String()
-}
-
 // A served is a running API on a demo store.
 type served struct {
 	address string // host:port
-	log     *lockedBuffer
+	log     *testenv.Log
 	metrics *prometheus.Registry
 	server  *httptest.Server
 	folder  string // of the database and the folder media
@@ -157,7 +136,7 @@ func mount(t *testing.T, engine *gin.Engine, options httpapi.Options, between fu
 			t.Error(err)
 		}
 	})
-	s := &served{log: &lockedBuffer{}, folder: folder, metrics: prometheus.NewRegistry()}
+	s := &served{log: &testenv.Log{}, folder: folder, metrics: prometheus.NewRegistry()}
 	log := slog.New(httpapi.NewLogHandler(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	service, err := mapping.New(contract.Documented(), contract.StandardFields(), between(db.Adapter()), adapter.NewSchemas(), auth.New(db.Credentials(), db.Credentials(), auth.Options{}),
 		mapping.Settings{Settings: pipeline.Settings{BodyBytes: 1 << 20, QueryBytes: 1 << 16, MaxRows: 100_000, Now: time.Now}, ImagePixels: 100}, log)
@@ -315,7 +294,7 @@ func TestClientAddress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, tt.trusted...)
 			s.call(t, "GET / HTTP/1.1", "Host: x", "X-Forwarded-For: "+tt.sent)
-			if got := s.log.lines(t)[0]["client"]; got != tt.want {
+			if got := s.lines(t)[0]["client"]; got != tt.want {
 				t.Errorf("the client is %v, want %s", got, tt.want)
 			}
 		})
@@ -351,7 +330,7 @@ func TestRequestIDs(t *testing.T) {
 				t.Errorf("the id %s comes twice", got[0])
 			}
 			seen[got[0]] = true
-			lines := s.log.lines(t)
+			lines := s.lines(t)
 			if logged := lines[len(lines)-1]["request_id"]; logged != got[0] {
 				t.Errorf("the log has %v, the reply %s", logged, got[0])
 			}
@@ -392,9 +371,9 @@ func TestLogs(t *testing.T) {
 		c.send(append(tt.lines, "Host: x")...)
 		c.write(tt.body)
 		got := c.receive("GET")
-		lines := s.log.lines(t)
+		lines := s.lines(t)
 		if len(lines) != i+1 {
-			t.Fatalf("%d log lines after %d requests:\n%s", len(lines), i+1, s.log.text())
+			t.Fatalf("%d log lines after %d requests:\n%s", len(lines), i+1, s.log.String())
 		}
 		line := lines[i]
 		if line["msg"] != "request" || line["request_id"] != got.Header.Get("X-Request-Id") || line["took"] == nil || line["bytes"] != float64(len(got.body)) {
@@ -407,8 +386,8 @@ func TestLogs(t *testing.T) {
 		}
 	}
 	for _, secret := range []string{"hush", "OAuth", strings.Repeat("a", 32), strings.Repeat("b", 32), strings.Repeat("c", 32), strings.Repeat("d", 32), "aaaaaaaaa", "qty"} {
-		if strings.Contains(s.log.text(), secret) {
-			t.Errorf("%s is logged:\n%s", secret, s.log.text())
+		if strings.Contains(s.log.String(), secret) {
+			t.Errorf("%s is logged:\n%s", secret, s.log.String())
 		}
 	}
 }
@@ -422,9 +401,9 @@ func TestErrorLines(t *testing.T) {
 		return failing.Adapter(brokenUpstream{upstream})
 	})
 	s.call(t, "GET "+item+" HTTP/1.1", "Host: x", admin, "X-Request-Id: order-17", "Traceparent: 00-"+trace+"-00f067aa0ba902b7-01")
-	lines := s.log.lines(t)
+	lines := s.lines(t)
 	if len(lines) != 2 || lines[0]["msg"] != "call failed" || lines[1]["msg"] != "request" {
-		t.Fatal(s.log.text())
+		t.Fatal(s.log.String())
 	}
 	for _, line := range lines {
 		if line["request_id"] != "order-17" || line["trace_id"] != trace {
@@ -468,9 +447,9 @@ func TestRecovery(t *testing.T) {
 			t.Errorf("%d %q %v", got.StatusCode, got.body, got.Header)
 		}
 	}
-	panics, request := s.log.lines(t)[0], s.log.lines(t)[1]
+	panics, request := s.lines(t)[0], s.lines(t)[1]
 	if panics["msg"] != "panic" || panics["panic"] != failure || panics["request_id"] != request["request_id"] || panics["call"] != "none" || !strings.Contains(fmt.Sprint(panics["stack"]), "TestRecovery") || request["status"] != 500.0 {
-		t.Errorf("logged:\n%s", s.log.text())
+		t.Errorf("logged:\n%s", s.log.String())
 	}
 	if n := s.count(t, "portico_requests_total"); n != 2 {
 		t.Errorf("%v requests are counted, want 2", n)
@@ -482,8 +461,8 @@ func TestRecovery(t *testing.T) {
 		t.Errorf("%q, %v, want the end of the connection", rest, err)
 	}
 	s.end()
-	if lines := s.log.lines(t); len(lines) != 5 || lines[4]["cut"] != true {
-		t.Errorf("logged:\n%s", s.log.text())
+	if lines := s.lines(t); len(lines) != 5 || lines[4]["cut"] != true {
+		t.Errorf("logged:\n%s", s.log.String())
 	}
 }
 

@@ -115,8 +115,8 @@ func TestMedia(t *testing.T) {
 			}
 		})
 	}
-	if strings.Contains(s.log.text(), "ERROR") {
-		t.Errorf("logged: %s", s.log.text())
+	if strings.Contains(s.log.String(), "ERROR") {
+		t.Errorf("logged: %s", s.log.String())
 	}
 }
 
@@ -165,7 +165,7 @@ func TestMediaHeaders(t *testing.T) {
 			}
 		})
 	}
-	lines := s.log.lines(t)
+	lines := s.lines(t)
 	if line := lines[1]; line["call"] != "media" || line["status"] != 200.0 || line["bytes"] != float64(len(content)) {
 		t.Errorf("the log line of an image is %v", line)
 	}
@@ -189,8 +189,8 @@ func TestLostMedia(t *testing.T) {
 	if got.StatusCode != http.StatusServiceUnavailable || strings.Contains(got.body, s.folder) {
 		t.Errorf("not readable: %d %q", got.StatusCode, got.body)
 	}
-	if !strings.Contains(s.log.text(), "image not served") {
-		t.Errorf("not logged: %s", s.log.text())
+	if !strings.Contains(s.log.String(), "image not served") {
+		t.Errorf("not logged: %s", s.log.String())
 	}
 }
 

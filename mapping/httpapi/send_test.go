@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/httpapi"
 )
 
@@ -32,16 +32,6 @@ func (s *served) budget(t *testing.T, metric, name string) float64 {
 	}
 	t.Fatalf("no metric %s of the budget %s", metric, name)
 	return 0
-}
-
-// await waits until a condition holds that the server brings about asynchronously.
-func await(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(hang); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %s", what, hang)
-		}
-	}
 }
 
 // isEmpty fails the test unless a folder has no files.
@@ -118,7 +108,7 @@ func TestSlowClients(t *testing.T) {
 		slow[i] = s.dial(t)
 		slow[i].send(request...)
 	}
-	await(t, "all replies are being sent", func() bool {
+	testenv.Await(t, "all replies are being sent", func() bool {
 		return s.budget(t, "used", "replies")+s.budget(t, "used", "spool") == clients*size
 	})
 	if used := s.budget(t, "used", "replies"); used != size {
@@ -129,7 +119,7 @@ func TestSlowClients(t *testing.T) {
 			t.Errorf("client %d: %d, %d bytes, want %v", i, got.StatusCode, len(got.body), size)
 		}
 	}
-	await(t, "all is given back", func() bool { return s.budget(t, "used", "replies")+s.budget(t, "used", "spool") == 0 })
+	testenv.Await(t, "all is given back", func() bool { return s.budget(t, "used", "replies")+s.budget(t, "used", "spool") == 0 })
 	isEmpty(t, folder)
 }
 
@@ -140,11 +130,11 @@ func TestSlowClientGone(t *testing.T) {
 	upstream.textSize = 100 << 10
 	c := s.dial(t)
 	c.send("GET /api/rest/stockitems?limit=10 HTTP/1.1", "Host: x", admin)
-	await(t, "the reply is on disk", func() bool { return s.budget(t, "used", "spool") > 0 })
+	testenv.Await(t, "the reply is on disk", func() bool { return s.budget(t, "used", "spool") > 0 })
 	if err := c.conn.Close(); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "it is given back", func() bool { return s.budget(t, "used", "spool") == 0 })
+	testenv.Await(t, "it is given back", func() bool { return s.budget(t, "used", "spool") == 0 })
 	s.end()
 	if cut := s.cut(t); cut != 1 {
 		t.Errorf("%v replies are counted as cut", cut)
@@ -221,7 +211,7 @@ func TestHeaderBytes(t *testing.T) {
 		// The server does not read beyond the bound: the connection may be closed meanwhile.
 		_, _ = io.WriteString(c.conn, header)
 	}
-	await(t, "the headers are read", func() bool { return s.budget(t, "refused_total", "headers") > 0 })
+	testenv.Await(t, "the headers are read", func() bool { return s.budget(t, "refused_total", "headers") > 0 })
 	if used := s.budget(t, "used", "headers"); used > limit || used < limit/2 {
 		t.Errorf("%v bytes are held, of %v", used, limit)
 	}
@@ -243,12 +233,12 @@ func TestHeaderBytesAreFreed(t *testing.T) {
 		if got := c.receive("GET"); got.StatusCode != 200 {
 			t.Fatalf("%d", got.StatusCode)
 		}
-		await(t, "the headers are freed", func() bool { return s.budget(t, "used", "headers") == 0 })
+		testenv.Await(t, "the headers are freed", func() bool { return s.budget(t, "used", "headers") == 0 })
 	}
 	c.write("GET " + item + " HTTP/1.1\r\nHost: x\r\n" + long)
-	await(t, "unfinished headers count", func() bool { return s.budget(t, "used", "headers") > 50<<10 })
+	testenv.Await(t, "unfinished headers count", func() bool { return s.budget(t, "used", "headers") > 50<<10 })
 	if err := c.conn.Close(); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "they are freed with the connection", func() bool { return s.budget(t, "used", "headers") == 0 })
+	testenv.Await(t, "they are freed with the connection", func() bool { return s.budget(t, "used", "headers") == 0 })
 }

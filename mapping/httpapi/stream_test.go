@@ -93,7 +93,7 @@ func (s *served) end() { s.server.Close() }
 // linesOf returns the log lines of the given level.
 func (s *served) linesOf(t *testing.T, level string) []map[string]any {
 	t.Helper()
-	return slices.DeleteFunc(s.log.lines(t), func(line map[string]any) bool { return line["level"] != level })
+	return slices.DeleteFunc(s.lines(t), func(line map[string]any) bool { return line["level"] != level })
 }
 
 // cut returns how many replies the metrics say were cut.
@@ -136,7 +136,7 @@ func TestLongList(t *testing.T) {
 	if rows := s.count(t, "portico_rows_streamed_total"); rows != 1501 {
 		t.Errorf("%v rows are counted", rows)
 	}
-	line := s.log.lines(t)[0]
+	line := s.lines(t)[0]
 	if line["status"] != 200.0 || line["bytes"] != float64(len(got.body)) || line["cut"] != nil {
 		t.Errorf("logged %v", line)
 	}
@@ -179,7 +179,7 @@ func TestBrokenList(t *testing.T) {
 					t.Errorf("%d lists were read", upstream.lists)
 				}
 				failures := s.linesOf(t, "ERROR")
-				if len(failures) != 1 || failures[0]["msg"] != c.message || failures[0]["call"] != "listStockItems" || !strings.Contains(s.log.text(), "disk of glass") {
+				if len(failures) != 1 || failures[0]["msg"] != c.message || failures[0]["call"] != "listStockItems" || !strings.Contains(s.log.String(), "disk of glass") {
 					t.Errorf("logged %v", failures)
 				}
 				requests := s.linesOf(t, "INFO")

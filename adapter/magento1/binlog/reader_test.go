@@ -17,6 +17,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/binlog"
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 const (
@@ -87,7 +88,7 @@ func (s *shop) open(o binlog.Options) *binlog.Reader {
 // were.
 func (s *shop) read(r *binlog.Reader) (all binlog.Batch, batches int) {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), timeout)
+	ctx, cancel := context.WithTimeout(s.Context(), testenv.Patience(s))
 	defer cancel()
 	end := s.value("SELECT @@GLOBAL.gtid_binlog_pos")
 	for all.Position.GTID != end {
@@ -234,7 +235,7 @@ func TestChanges(t *testing.T) {
 // failsWith checks that opening a reader, or reading, fails with an error.
 func (s *shop) failsWith(want error, o binlog.Options) {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), timeout)
+	ctx, cancel := context.WithTimeout(s.Context(), testenv.Patience(s))
 	defer cancel()
 	r, err := binlog.Open(ctx, o)
 	if err == nil {
@@ -288,7 +289,7 @@ func TestLostConnection(t *testing.T) {
 	s.exec("UPDATE {p}catalog_product_entity SET sku = 'a' WHERE entity_id = 1")
 	before, _ := s.read(r)
 	s.exec("KILL " + s.value("SELECT id FROM information_schema.PROCESSLIST WHERE COMMAND = 'Binlog Dump' ORDER BY id DESC LIMIT 1"))
-	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience(t))
 	defer cancel()
 	if err := nextError(ctx, r); errors.Is(err, binlog.ErrGap) || ctx.Err() != nil {
 		t.Errorf("got %v, want a lost connection", err)
@@ -317,7 +318,7 @@ func TestLostLookup(t *testing.T) {
 	r := s.open(o)
 	s.exec("ALTER USER "+user+" ACCOUNT LOCK", "KILL "+s.value("SELECT id FROM information_schema.PROCESSLIST WHERE user = 'lookup' AND command = 'Sleep'"),
 		"UPDATE {p}catalog_product_entity SET sku = 'a' WHERE entity_id = 1")
-	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience(t))
 	defer cancel()
 	if err := nextError(ctx, r); errors.Is(err, binlog.ErrGap) || ctx.Err() != nil {
 		t.Errorf("got %v, want another error than a gap", err)
@@ -356,7 +357,7 @@ func TestServerID(t *testing.T) {
 	first := s.open(o)
 	s.open(o)
 	s.exec("UPDATE {p}catalog_product_entity SET sku = 'a' WHERE entity_id = 1")
-	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience(t))
 	defer cancel()
 	if err := nextError(ctx, first); !errors.Is(err, binlog.ErrServerID) {
 		t.Errorf("got %v", err)

@@ -10,6 +10,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestImportLockOfFile tries to take the lock of an SQLite database again immediately while another
@@ -23,7 +24,7 @@ func TestImportLockOfFile(t *testing.T) {
 	}
 	order := make(chan string, 2)
 	take := func(name string, i coordination.ImportLog) error {
-		release, err := i.LockWithin(t.Context(), 10*time.Second)
+		release, err := i.LockWithin(t.Context(), testenv.Patience(t))
 		if err != nil {
 			return err
 		}
@@ -32,18 +33,19 @@ func TestImportLockOfFile(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- take("the one that waits", second) }()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	testenv.Await(t, "the other one to wait", func() bool {
 		next, err := engine.LockBeside(t.Context(), strings.TrimPrefix(dsn, "sqlite:"), "-import-next", 0, engine.ErrImporting)
 		if errors.Is(err, engine.ErrImporting) {
-			break
+			return true
 		}
 		if err == nil {
 			err = next()
 		}
-		if err != nil || time.Now().After(deadline) {
-			t.Fatalf("nobody waits, %v", err)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
+		return false
+	})
 	if err := errors.Join(release(), take("the other one", first), <-ended); err != nil {
 		t.Fatal(err)
 	}

@@ -8,11 +8,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // openEmpty opens an empty database, as if two processes did.
@@ -157,18 +157,16 @@ func TestLockOfDeadMigration(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		testenv.Await(t, "the lock", func() bool {
 			release, err := other.Engine.TryMigrationLock(t.Context(), other.Writer, other.Name)
-			if err == nil {
-				if err := release(); err != nil {
-					t.Error(err)
-				}
-				return
+			if err != nil {
+				return false
 			}
-			if time.Now().After(deadline) {
-				t.Fatal(err)
+			if err := release(); err != nil {
+				t.Error(err)
 			}
-		}
+			return true
+		})
 	})
 }
 

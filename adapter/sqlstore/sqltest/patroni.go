@@ -58,7 +58,7 @@ func StartPatroni(tb testing.TB) *PatroniCluster {
 		c.nodes = append(c.nodes, n)
 	}
 	c.start(c.nodes[0])
-	c.group.Await("the first node", func() bool { return c.primary() != nil })
+	testenv.Await(c.tb, "the first node", func() bool { return c.primary() != nil })
 	for _, n := range c.nodes[1:] {
 		c.start(n)
 	}
@@ -198,7 +198,7 @@ func (c *PatroniCluster) Primary() string {
 // AwaitHealthy waits until all nodes run on one timeline, and one of them is the synchronous standby.
 func (c *PatroniCluster) AwaitHealthy() {
 	c.tb.Helper()
-	c.group.Await("three nodes with a synchronous standby", func() bool {
+	testenv.Await(c.tb, "three nodes with a synchronous standby", func() bool {
 		members := c.members()
 		return len(members) == len(c.nodes) && c.withRole("leader") != nil && c.withRole("sync_standby") != nil &&
 			!slices.ContainsFunc(members, func(m member) bool {

@@ -12,6 +12,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // skuOf returns the SKU of a product in the store, or "" if there is no such product.
@@ -48,7 +49,7 @@ func TestFollowPolls(t *testing.T) {
 	s := newFollowedShop(t, sqltest.SQLite(t))
 	f := s.follower(t, func(o *Options) { o.ComparePeriod = time.Hour })
 	stop := start(t, f)
-	await(t, "the first comparison", func() bool { return s.metric(t, f, "last_comparison_timestamp_seconds", "") > 0 })
+	testenv.Await(t, "the first comparison", func() bool { return s.metric(t, f, "last_comparison_timestamp_seconds", "") > 0 })
 	s.execute(t,
 		// Swapped SKUs are stored together, and so are chains of renamed SKUs.
 		"SET @a = (SELECT sku FROM catalog_product_entity WHERE entity_id = 1), @b = (SELECT sku FROM catalog_product_entity WHERE entity_id = 2), @c = (SELECT sku FROM catalog_product_entity WHERE entity_id = 3)",
@@ -148,9 +149,9 @@ func TestFollowBurst(t *testing.T) {
 	f := s.follower(t, func(o *Options) { o.ComparePeriod = time.Hour })
 	f.maxSeen = 10
 	stop := start(t, f)
-	await(t, "the first comparison", func() bool { return s.metric(t, f, "last_comparison_timestamp_seconds", "") > 0 })
+	testenv.Await(t, "the first comparison", func() bool { return s.metric(t, f, "last_comparison_timestamp_seconds", "") > 0 })
 	s.execute(t, "UPDATE catalog_product_entity SET sku = CONCAT('burst-', entity_id), updated_at = NOW()")
-	await(t, "the last product", func() bool { return s.skuOf(t, 45) == "burst-45" })
+	testenv.Await(t, "the last product", func() bool { return s.skuOf(t, 45) == "burst-45" })
 	stop()
 	if !strings.Contains(s.log.String(), "compared instead") {
 		t.Errorf("the log says nothing of it:\n%s", s.log.String())
@@ -167,7 +168,7 @@ func TestFollowTakesOver(t *testing.T) {
 	second := s.follower(t, func(o *Options) { o.Holder, o.Log = "second", first.o.Log })
 	stop := start(t, first)
 	leads := func(f *Follower) bool { return s.metric(t, f, "leader", "") == 1 }
-	await(t, "the first to lead", func() bool { return leads(first) })
+	testenv.Await(t, "the first to lead", func() bool { return leads(first) })
 	if _, err := second.Once(t.Context()); !errors.Is(err, ErrFollowed) {
 		t.Errorf("the second one: %v", err)
 	}
@@ -176,7 +177,7 @@ func TestFollowTakesOver(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatal(err, ok)
 	}
-	await(t, "the first to notice", func() bool { return !leads(first) })
+	testenv.Await(t, "the first to notice", func() bool { return !leads(first) })
 	if err := s.store.Leases().Release(t.Context(), lease); err != nil {
 		t.Fatal(err)
 	}

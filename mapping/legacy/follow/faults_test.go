@@ -60,7 +60,7 @@ func (s *followedShop) changeOn(t *testing.T) (stop func()) {
 func (s *followedShop) startReading(t *testing.T, f *Follower) (stop func()) {
 	t.Helper()
 	stop = start(t, f)
-	await(t, "the follower to begin", func() bool {
+	testenv.Await(t, "the follower to begin", func() bool {
 		return s.metric(t, f, "last_comparison_timestamp_seconds", "") > 0 || s.metric(t, f, "mode", "log") == 1 && s.position(t) != ""
 	})
 	return stop
@@ -79,13 +79,15 @@ func (s *followedShop) position(t *testing.T) string {
 // awaitLag waits until the metrics of a follower say that it is behind.
 func (s *followedShop) awaitLag(t *testing.T, f *Follower) {
 	t.Helper()
-	await(t, "the lag to grow", func() bool { return s.metric(t, f, "lag_seconds", "") > 0.5 })
+	testenv.Await(t, "the lag to grow", func() bool { return s.metric(t, f, "lag_seconds", "") > 0.5 })
 }
 
-// wantCounted fails if a fault has left no trace in the metrics of a follower, or none in the log.
+// wantCounted fails if a fault leaves no trace in the metrics of a follower, or none in the log.
 func (s *followedShop) wantCounted(t *testing.T, f *Follower) {
 	t.Helper()
-	if s.metric(t, f, "failures_total", "") == 0 || !strings.Contains(s.log.String(), "following the legacy store has failed and is tried again") {
+	if !testenv.Poll(t, func() bool {
+		return s.metric(t, f, "failures_total", "") > 0 && strings.Contains(s.log.String(), "following the legacy store has failed and is tried again")
+	}) {
 		t.Errorf("the fault was counted %v times, and logged:\n%s", s.metric(t, f, "failures_total", ""), s.log.String())
 	}
 }
@@ -224,7 +226,7 @@ func storeAway(t *testing.T, server *sqltest.Server, rounds int) {
 			f := s.follower(t, hourly)
 			stop := s.startReading(t, f)
 			stopOther := start(t, other)
-			await(t, "the other one to stand by", func() bool {
+			testenv.Await(t, "the other one to stand by", func() bool {
 				return other.o.Metrics.caughtUpAt.Load() == 0 && strings.Contains(s.log.String(), "another process follows")
 			})
 			for range rounds {
@@ -247,7 +249,7 @@ func storeAway(t *testing.T, server *sqltest.Server, rounds int) {
 			if testenv.Nightly() {
 				fault.end(server)
 			}
-			await(t, "the other one to follow", func() bool { return s.metric(t, other, "leader", "") == 1 })
+			testenv.Await(t, "the other one to follow", func() bool { return s.metric(t, other, "leader", "") == 1 })
 			stopOther()
 		})
 	}

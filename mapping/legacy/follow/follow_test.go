@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // A followedShop is a legacy store and a store that was filled from it.
@@ -26,28 +26,9 @@ type followedShop struct {
 	old   *sql.DB
 	from  magento1.Options
 	store *sqlstore.DB
-	log   logBuffer
+	log   testenv.Log
 	// registries hold the metrics of the followers.
 	registries map[*Follower]*prometheus.Registry
-}
-
-// A logBuffer is a log that is read while it is written.
-type logBuffer struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *logBuffer) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(line)
-}
-
-// String returns the log.
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // metric returns the value of a gauge of a follower, with the value of its label.
@@ -174,16 +155,6 @@ func start(t *testing.T, f *Follower) (stop func()) {
 	}
 	t.Cleanup(stop)
 	return stop
-}
-
-// await waits until a condition holds.
-func await(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("there was no end to waiting for %s", what)
-		}
-	}
 }
 
 // contents returns all records and credentials of a store as text, by resource.

@@ -2,6 +2,7 @@ package follow
 
 import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/config/testenv"
 	"testing"
 )
 
@@ -41,7 +42,7 @@ func TestFollowHostileRows(t *testing.T) {
 				}
 			}
 			s.execute(t, setSKU(c.name, "5"))
-			await(t, "another change", func() bool { return s.skuOf(t, 5) == c.name })
+			testenv.Await(t, "another change", func() bool { return s.skuOf(t, 5) == c.name })
 		})
 	}
 	s.awaitEqual(t)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // awaitEqual waits until the store is as if the legacy store had been imported into an empty one.
@@ -38,7 +39,7 @@ func TestFollowLog(t *testing.T) {
 	hourly := func(o *Options) { o.ComparePeriod = time.Hour }
 	first := s.follower(t, hourly)
 	stop := start(t, first)
-	await(t, "the first comparison", func() bool { return s.metric(t, first, "last_comparison_timestamp_seconds", "") > 0 })
+	testenv.Await(t, "the first comparison", func() bool { return s.metric(t, first, "last_comparison_timestamp_seconds", "") > 0 })
 	for _, c := range everyChange() {
 		s.execute(t, c.statements...)
 	}
@@ -46,7 +47,7 @@ func TestFollowLog(t *testing.T) {
 	if s.metric(t, first, "mode", "log") != 1 {
 		t.Errorf("it does not read the log:\n%s", s.log.String())
 	}
-	await(t, "the position", func() bool {
+	testenv.Await(t, "the position", func() bool {
 		position, err := s.store.Imports().Position(t.Context(), s.source(t))
 		return err == nil && position != ""
 	})
@@ -62,7 +63,7 @@ func TestFollowLog(t *testing.T) {
 	stop()
 
 	s.execute(t, "UPDATE catalog_product_entity SET sku = 'not-in-the-log' WHERE entity_id = 6", "FLUSH BINARY LOGS")
-	await(t, "the server to remove its log, which it does when nobody reads it", func() bool {
+	testenv.Await(t, "the server to remove its log, which it does when nobody reads it", func() bool {
 		rows, err := s.old.QueryContext(t.Context(), "SHOW BINARY LOGS")
 		if err != nil {
 			t.Fatal(err)
@@ -95,7 +96,7 @@ func TestFollowLogReconciles(t *testing.T) {
 	s := newLoggedShop(t, sqltest.SQLite(t))
 	f := s.follower(t, func(o *Options) { o.ComparePeriod = time.Hour })
 	stop := start(t, f)
-	await(t, "the first comparison", func() bool { return s.metric(t, f, "last_comparison_timestamp_seconds", "") > 0 })
+	testenv.Await(t, "the first comparison", func() bool { return s.metric(t, f, "last_comparison_timestamp_seconds", "") > 0 })
 	found := s.metric(t, f, "comparison_found_total", "products")
 	s.execute(t, "SET SESSION binlog_format = STATEMENT", "UPDATE catalog_product_entity SET sku = 'by-statement' WHERE entity_id = 7", "SET SESSION binlog_format = ROW",
 		"TRUNCATE TABLE catalogrule_product_price", "ALTER TABLE catalog_product_entity ADD COLUMN flavor INT",
@@ -114,7 +115,7 @@ func TestFollowMoved(t *testing.T) {
 	s := newLoggedShop(t, sqltest.SQLite(t))
 	first := s.follower(t, nil)
 	stop := start(t, first)
-	await(t, "the position", func() bool {
+	testenv.Await(t, "the position", func() bool {
 		position, err := s.store.Imports().Position(t.Context(), s.source(t))
 		return err == nil && position != ""
 	})

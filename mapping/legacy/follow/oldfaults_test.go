@@ -11,6 +11,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestFollowKeepsBatches reads the log while files of it end, while the store refuses changes, and
@@ -28,7 +29,7 @@ func TestFollowKeepsBatches(t *testing.T) {
 		for range 8 {
 			before := s.position(t)
 			s.execute(t, "FLUSH BINARY LOGS")
-			await(t, "the position to move", func() bool { return s.position(t) != before })
+			testenv.Await(t, "the position to move", func() bool { return s.position(t) != before })
 		}
 		stopChanges()
 		s.awaitEqual(t)
@@ -50,12 +51,12 @@ func TestFollowKeepsBatches(t *testing.T) {
 		}
 		rename("import_digest", "hidden")
 		s.execute(t, setSKU("refused", "5"))
-		await(t, "the change to fail", func() bool { return failures() > 0 })
+		testenv.Await(t, "the change to fail", func() bool { return failures() > 0 })
 		began := time.Now()
 		for n := range 20 {
 			s.execute(t, setSKU(fmt.Sprintf("later-%d", n), "6"))
 		}
-		await(t, "the change to fail again", func() bool { return failures() > 2 })
+		testenv.Await(t, "the change to fail again", func() bool { return failures() > 2 })
 		// The pauses double from one interval on.
 		if pauses := float64(time.Since(began)/f.o.Interval) + 1; failures() > 2+pauses {
 			t.Errorf("%v attempts in %v pauses", failures(), pauses)
@@ -69,7 +70,7 @@ func TestFollowKeepsBatches(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.execute(t, "UPDATE sales_flat_order SET grand_total = 7 WHERE entity_id = 1")
-		await(t, "the follower to wait", func() bool { return strings.Contains(s.log.String(), "an import into this store is running") })
+		testenv.Await(t, "the follower to wait", func() bool { return strings.Contains(s.log.String(), "an import into this store is running") })
 		s.execute(t, "ALTER TABLE sales_flat_order DROP COLUMN coupon_code", setSKU("second", "6")) // which the first change was made before
 		if err := release(); err != nil {
 			t.Fatal(err)
@@ -111,7 +112,7 @@ func TestFollowWrongClocks(t *testing.T) {
 			s.execute(t,
 				fmt.Sprintf("UPDATE catalog_product_entity SET sku = 'step-%d', updated_at = %s WHERE entity_id = 5", n, c.dated),
 				fmt.Sprintf("UPDATE sales_flat_order SET grand_total = 100 + %d, updated_at = %s WHERE entity_id = 2", n, c.dated))
-			await(t, "the change", func() bool { return s.skuOf(t, 5) == fmt.Sprintf("step-%d", n) })
+			testenv.Await(t, "the change", func() bool { return s.skuOf(t, 5) == fmt.Sprintf("step-%d", n) })
 		})
 	}
 	s.awaitEqual(t)
@@ -124,7 +125,7 @@ func TestFollowWrongClocks(t *testing.T) {
 		clock.step(shift)
 		clock.awaitPolls(f)
 		s.execute(t, fmt.Sprintf("UPDATE catalog_product_entity SET sku = 'polled-%d', updated_at = NOW() + INTERVAL %d SECOND WHERE entity_id = 6", n, int(shift.Seconds())))
-		await(t, "the change", func() bool { return s.skuOf(t, 6) == fmt.Sprintf("polled-%d", n) })
+		testenv.Await(t, "the change", func() bool { return s.skuOf(t, 6) == fmt.Sprintf("polled-%d", n) })
 	}
 	stop()
 }
@@ -171,7 +172,7 @@ func (c *steppedClock) awaitPolls(f *Follower) {
 	c.t.Helper()
 	for range 2 {
 		now := time.Now()
-		await(c.t, "a poll", func() bool { return f.o.Metrics.caughtUpAt.Load() > now.UnixNano() })
+		testenv.Await(c.t, "a poll", func() bool { return f.o.Metrics.caughtUpAt.Load() > now.UnixNano() })
 	}
 }
 
@@ -203,29 +204,29 @@ func TestFollowBadInput(t *testing.T) {
 			other := fmt.Sprintf("goes-on-%d", n)
 			s.execute(t, setSKU(other, "5"))
 			var parked []coordination.Parked
-			await(t, "the record to be parked", func() bool {
+			testenv.Await(t, "the record to be parked", func() bool {
 				var err error
 				if parked, err = s.store.Imports().Parked(t.Context(), s.source(t), coordination.ParkedFilter{Limit: 10}); err != nil {
 					t.Fatal(err)
 				}
 				return len(parked) > 0
 			})
-			await(t, "another one", func() bool { return s.skuOf(t, 5) == other })
+			testenv.Await(t, "another one", func() bool { return s.skuOf(t, 5) == other })
 			if len(parked) != 1 || parked[0].Part != c.parked.Part || parked[0].Key != c.parked.Key || parked[0].Reason != c.parked.Reason {
 				t.Errorf("parked are %+v", parked)
 			}
-			await(t, "the metric to say so", func() bool { return s.metric(t, f, "parked_records", c.parked.Part) == 1 })
+			testenv.Await(t, "the metric to say so", func() bool { return s.metric(t, f, "parked_records", c.parked.Part) == 1 })
 			if !strings.Contains(s.log.String(), fmt.Sprintf("part=%s id=%d reason=%q", c.parked.Part, c.parked.Key, c.parked.Reason)) {
 				t.Errorf("the log says nothing of it:\n%s", s.log.String())
 			}
 			s.execute(t, c.mends...)
 			s.awaitEqual(t)
-			await(t, "the record not to be parked", func() bool { return s.metric(t, f, "parked_records", c.parked.Part) == 0 })
+			testenv.Await(t, "the record not to be parked", func() bool { return s.metric(t, f, "parked_records", c.parked.Part) == 0 })
 		})
 	}
 	t.Run("a price that is too great", func(t *testing.T) {
 		s.execute(t, "ALTER TABLE catalog_product_entity_decimal MODIFY value DECIMAL(30,4)", "UPDATE catalog_product_entity_decimal SET value = 1e20 WHERE entity_id = 3", setSKU("all-the-same", "3"))
-		await(t, "the rest of the record", func() bool { return s.skuOf(t, 3) == "all-the-same" })
+		testenv.Await(t, "the rest of the record", func() bool { return s.skuOf(t, 3) == "all-the-same" })
 		if !strings.Contains(s.log.String(), `what="catalog_product_entity_decimal, product 3, attribute price, store 0"`) {
 			t.Errorf("the log does not say what is left out:\n%s", s.log.String())
 		}
@@ -247,7 +248,7 @@ func TestFollowBadInput(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s.execute(t, c.changes...)
 			s.execute(t, setSKU(c.name, "5"))
-			await(t, "another change", func() bool { return s.skuOf(t, 5) == c.name })
+			testenv.Await(t, "another change", func() bool { return s.skuOf(t, 5) == c.name })
 		})
 	}
 	s.awaitEqual(t)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestFollowNamesChangedSettings changes the configuration of the legacy store while it is followed. The
@@ -14,12 +15,12 @@ func TestFollowNamesChangedSettings(t *testing.T) {
 	s := newFollowedShop(t, sqltest.SQLite(t))
 	f := s.follower(t, nil)
 	stop := start(t, f)
-	await(t, "a comparison of everything", func() bool { return s.metric(t, f, "last_comparison_timestamp_seconds", "") > 0 })
+	testenv.Await(t, "a comparison of everything", func() bool { return s.metric(t, f, "last_comparison_timestamp_seconds", "") > 0 })
 	s.execute(t,
 		"DELETE FROM core_config_data WHERE path = 'cataloginventory/options/show_out_of_stock'",
 		"REPLACE INTO core_config_data (scope, scope_id, path, value) VALUES ('default', 0, 'general/locale/timezone', 'Europe/Berlin')",
 		"DELETE FROM core_config_data WHERE path = 'catalog/frontend/list_mode'")
-	await(t, "the log to name both settings", func() bool { return s.metric(t, f, "setting_changes_total", "") >= 2 })
+	testenv.Await(t, "the log to name both settings", func() bool { return s.metric(t, f, "setting_changes_total", "") >= 2 })
 	stop()
 	log := s.log.String()
 	for _, want := range []string{`line="stock.hide_sold_out: true" was=false`, `line="store.timezone: Europe/Berlin" was=UTC`} {

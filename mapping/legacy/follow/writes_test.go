@@ -12,6 +12,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // writes returns Writes of a follower of the shop.
@@ -93,8 +94,8 @@ func TestWrites(t *testing.T) {
 		if err := release(); err != nil {
 			t.Fatal(err)
 		}
-		await(t, "the change", func() bool { return s.skuOf(t, 1) == "newer-1" })
-		await(t, "an end", func() bool { return w.CaughtUp(adapter.Products) && w.CaughtUp(adapter.ProductImages) })
+		testenv.Await(t, "the change", func() bool { return s.skuOf(t, 1) == "newer-1" })
+		testenv.Await(t, "an end", func() bool { return w.CaughtUp(adapter.Products) && w.CaughtUp(adapter.ProductImages) })
 	})
 	t.Run("while too many wait", func(t *testing.T) {
 		full := &Writes{f: w.f, pending: make(chan *pendingWrite), open: map[adapter.Resource]int{}}
@@ -108,7 +109,7 @@ func TestWrites(t *testing.T) {
 			t.Errorf("%s, want a failure that is known", got)
 		}
 		s.execute(t, "RENAME TABLE away TO catalog_product_entity_tier_price")
-		await(t, "another attempt", func() bool { return w.CaughtUp(adapter.Products) })
+		testenv.Await(t, "another attempt", func() bool { return w.CaughtUp(adapter.Products) })
 		if got := s.skuOf(t, 1); got != "newest-1" {
 			t.Errorf("the SKU is %s", got)
 		}

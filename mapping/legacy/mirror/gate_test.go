@@ -38,26 +38,8 @@ type gatedProcess struct {
 	owners         *mutedOwners
 	mirrors        atomic.Bool // it is configured to
 	turned, gaveUp atomic.Int64
-	log            syncedText
+	log            testenv.Log
 	stop           func()
-}
-
-// A syncedText is a log that can be read while it is written.
-type syncedText struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (s *syncedText) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *syncedText) contains(text string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return strings.Contains(s.text.String(), text)
 }
 
 // start starts a process, and waits until it has announced itself.
@@ -135,10 +117,8 @@ func (g *gateway) owner() outbox.Owner {
 // await waits until done is true.
 func (g *gateway) await(what string, done func() bool) {
 	g.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			g.Fatalf("there never is %s: %+v", what, g.owner())
-		}
+	if !testenv.Poll(g, done) {
+		g.Fatalf("there never is %s: %+v", what, g.owner())
 	}
 }
 
@@ -228,7 +208,7 @@ func TestGate(t *testing.T) {
 			{"a process that expires", func(g *gateway) {
 				g.ghost(false, 0, 1500*time.Millisecond)
 				a := g.start("a", true)
-				g.await("a reason", func() bool { return a.log.contains("not all processes are configured alike yet") })
+				g.await("a reason", func() bool { return strings.Contains(a.log.String(), "not all processes are configured alike yet") })
 				g.awaitTurn(true)
 				a.goes("portico")
 			}},
@@ -239,7 +219,7 @@ func TestGate(t *testing.T) {
 				a.mirrors.Store(true)
 				g.await("the beginning of a turn", func() bool { return g.owner().Turning })
 				b := g.start("b", false) // and is configured otherwise
-				g.await("a reason", func() bool { return a.log.contains("some processes still have writes in progress") })
+				g.await("a reason", func() bool { return strings.Contains(a.log.String(), "some processes still have writes in progress") })
 				if o := g.owner(); !o.Turning {
 					g.Errorf("%+v while a write is in progress", o)
 				}
@@ -291,7 +271,9 @@ func TestGate(t *testing.T) {
 					g.Fatal(err)
 				}
 				a.mirrors.Store(false)
-				g.await("a reason", func() bool { return a.log.contains("the legacy store refuses changes: see portico mirror list") })
+				g.await("a reason", func() bool {
+					return strings.Contains(a.log.String(), "the legacy store refuses changes: see portico mirror list")
+				})
 				a.goes("portico")
 				if _, err := g.db.Outbox().Discard(g.Context(), e.ID); err != nil {
 					g.Fatal(err)
@@ -304,7 +286,7 @@ func TestGate(t *testing.T) {
 				g.awaitTurn(true)
 				e := g.change()
 				a.mirrors.Store(false)
-				g.await("a reason", func() bool { return a.log.contains("the legacy store does not have all changes yet") })
+				g.await("a reason", func() bool { return strings.Contains(a.log.String(), "the legacy store does not have all changes yet") })
 				if err := g.db.Outbox().Delivered(g.Context(), e, nil, nil); err != nil {
 					g.Fatal(err)
 				}
@@ -318,7 +300,7 @@ func TestGate(t *testing.T) {
 					g.Fatal(err)
 				}
 				a.mirrors.Store(false)
-				g.await("a reason", func() bool { return a.log.contains("nobody knows what has become of some records") })
+				g.await("a reason", func() bool { return strings.Contains(a.log.String(), "nobody knows what has become of some records") })
 				a.goes("portico")
 				if _, err := box.DiscardCreates(g.Context(), id); err != nil {
 					g.Fatal(err)
@@ -342,7 +324,7 @@ func TestGate(t *testing.T) {
 			}},
 			{"a process that stops", func(g *gateway) {
 				a, b := g.start("a", false), g.start("b", true)
-				g.await("a reason", func() bool { return b.log.contains("not all processes are configured alike yet") })
+				g.await("a reason", func() bool { return strings.Contains(b.log.String(), "not all processes are configured alike yet") })
 				a.stop()
 				g.awaitTurn(true)
 				b.goes("portico")

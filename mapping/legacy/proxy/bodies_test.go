@@ -18,6 +18,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/config/buildinfo"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 )
 
@@ -301,10 +302,8 @@ func TestNoLeaks(t *testing.T) {
 		round()
 	}
 	f.system.Close()
-	for deadline := time.Now().Add(hang); runtime.NumGoroutine() > before+3; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d goroutines, before %d", runtime.NumGoroutine(), before)
-		}
+	if !testenv.Poll(t, func() bool { return runtime.NumGoroutine() <= before+3 }) {
+		t.Fatalf("%d goroutines, before %d", runtime.NumGoroutine(), before)
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -26,13 +26,7 @@ func (w *watcher) Observe(e *Exchange)                             { w.saw <- e 
 // next returns the next exchange that the watcher observes.
 func (w *watcher) next(t *testing.T) *Exchange {
 	t.Helper()
-	select {
-	case e := <-w.saw:
-		return e
-	case <-time.After(10 * time.Second):
-		t.Fatal("nothing was seen")
-		return nil
-	}
+	return testenv.Receive(t, "an exchange", w.saw)
 }
 
 const bound = 8

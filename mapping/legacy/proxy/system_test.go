@@ -21,7 +21,7 @@ import (
 )
 
 // hang is longer than any test step takes if it works.
-const hang = 30 * time.Second
+const hang = 3 * time.Minute
 
 // A legacySystem is a fake legacy store: it reports requests byte for byte and sends replies
 // byte for byte.
@@ -59,11 +59,7 @@ func newLegacySystem(t *testing.T, serve func(in *bufio.Reader, out net.Conn)) *
 // awaitClose waits until a connection is closed.
 func (o *legacySystem) awaitClose(t *testing.T) {
 	t.Helper()
-	select {
-	case <-o.closed:
-	case <-time.After(hang):
-		t.Fatal("the connection to the legacy store is still open")
-	}
+	testenv.Receive(t, "the end of the connection to the legacy store", o.closed)
 }
 
 // answering reads the head of each request, sends it to heads, and writes the reply.
@@ -163,13 +159,7 @@ func (f *testProxy) dial(t *testing.T) net.Conn {
 // outcome returns the error of the last forwarded request.
 func (f *testProxy) outcome(t *testing.T) error {
 	t.Helper()
-	select {
-	case err := <-f.failed:
-		return err
-	case <-time.After(hang):
-		t.Fatal("the request is not over")
-		return nil
-	}
+	return testenv.Receive(t, "the end of the request", f.failed)
 }
 
 func TestTargets(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 	"github.com/portico-commerce/portico/mapping/redact"
@@ -282,7 +283,7 @@ func TestRecorderWritesSoon(t *testing.T) {
 	long := strings.Repeat(" ", 200<<10)
 	for sent := 1; sent <= 20; sent++ {
 		r.Observe(exchanged("GET", "/api/rest/products", func(e *proxy.Exchange) { e.ReplyBody = body("[" + long + "]") }))
-		await(t, func() bool { return c.of(Written) == sent })
+		testenv.Await(t, "the log", func() bool { return c.of(Written) == sent })
 		if got := len(files(t, dir)); got != sent {
 			t.Fatalf("%d exchanges are in files, and %d were written", got, sent)
 		}
@@ -294,16 +295,6 @@ func TestRecorderWritesSoon(t *testing.T) {
 	rest, _ := filepath.Glob(filepath.Join(dir, ".*"))
 	if len(rest) > 0 {
 		t.Errorf("left over: %s", rest)
-	}
-}
-
-// await waits until done holds.
-func await(t *testing.T, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("it did not happen")
-		}
 	}
 }
 
@@ -411,7 +402,7 @@ func blocked(t *testing.T) (dir string, free func()) {
 // exchanges are written later.
 func TestMissingFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "folder")
-	var log lockedBuffer
+	var log testenv.Log
 	r, c := recorder(t, dir, func(o *Options) {
 		o.Every, o.Log = time.Millisecond, slog.New(slog.NewTextHandler(&log, nil))
 	})
@@ -422,24 +413,24 @@ func TestMissingFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Observe(exchanged("GET", "/api/rest/orders", nil))
-	await(t, func() bool { return log.lines() > 0 })
+	testenv.Await(t, "the log", func() bool { return lineCount(&log) > 0 })
 	for range 10 { // a MiB each: too much to keep
 		r.Observe(exchanged("GET", "/api/rest/products", func(e *proxy.Exchange) { e.ReplyBody = body("[" + strings.Repeat(" ", 1<<20) + "]") }))
 	}
-	await(t, func() bool { return c.of(Dropped) >= 10 })
+	testenv.Await(t, "the log", func() bool { return c.of(Dropped) >= 10 })
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
 	r.Observe(exchanged("GET", "/api/rest/orders", nil))
-	await(t, func() bool { return c.of(Written) > 0 })
+	testenv.Await(t, "the log", func() bool { return c.of(Written) > 0 })
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
 	if got := len(files(t, dir)); got != c.of(Written) {
 		t.Errorf("%d exchanges are in files, %d were written", got, c.of(Written))
 	}
-	if log.lines() != 1 {
-		t.Errorf("%d lines in the log", log.lines())
+	if lineCount(&log) != 1 {
+		t.Errorf("%d lines in the log", lineCount(&log))
 	}
 	impossible, _ := blocked(t)
 	if _, err := NewRecorder(Options{Dir: impossible}); err == nil {
@@ -447,22 +438,8 @@ func TestMissingFolder(t *testing.T) {
 	}
 }
 
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) lines() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.b.String(), "\n")
-}
+// lineCount returns the number of lines of a log.
+func lineCount(log *testenv.Log) int { return strings.Count(log.String(), "\n") }
 
 // TestTwoRecorders shares a folder between two recorders; one starts while the other writes.
 func TestTwoRecorders(t *testing.T) {

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"fmt"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 	"log/slog"
 	"os"
@@ -136,7 +137,7 @@ func TestCounterWritesSoon(t *testing.T) {
 			}
 		})
 	}
-	await(t, func() bool {
+	testenv.Await(t, "the log", func() bool {
 		u, err := ReadUsage(os.DirFS(dir))
 		if err != nil && !strings.Contains(err.Error(), "no usage files") {
 			t.Fatal(err)
@@ -148,7 +149,7 @@ func TestCounterWritesSoon(t *testing.T) {
 
 func TestCounterWriteErrors(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "folder")
-	var log lockedBuffer
+	var log testenv.Log
 	c, err := NewCounter(CounterOptions{Dir: dir, Instance: "one", Every: time.Millisecond, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
@@ -160,15 +161,15 @@ func TestCounterWriteErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Observe(exchanged("GET", "/api/rest/orders", nil))
-	await(t, func() bool { return log.lines() > 0 })
+	testenv.Await(t, "the log", func() bool { return lineCount(&log) > 0 })
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if u, err := ReadUsage(os.DirFS(dir)); err != nil || len(u.Rows()) != 1 || log.lines() != 1 {
-		t.Errorf("%v, %d lines in the log", err, log.lines())
+	if u, err := ReadUsage(os.DirFS(dir)); err != nil || len(u.Rows()) != 1 || lineCount(&log) != 1 {
+		t.Errorf("%v, %d lines in the log", err, lineCount(&log))
 	}
 }
 

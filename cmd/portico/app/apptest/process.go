@@ -21,7 +21,7 @@ import (
 
 // WaitTimeout is the time after which a test fails if something that should happen
 // immediately has not happened.
-const WaitTimeout = 30 * time.Second
+const WaitTimeout = 3 * time.Minute
 
 // programName is the name under which the test binary is the program itself.
 const programName = "portico"
@@ -195,25 +195,10 @@ func wordAfter(t testing.TB, text, name string) string {
 	return ""
 }
 
-// Poll calls done until it returns true, and reports whether it did so within the test's patience.
-func Poll(t testing.TB, done func() bool) bool {
-	t.Helper()
-	pause := 10 * time.Millisecond
-	for deadline := time.Now().Add(testenv.Patience(t)); !done(); time.Sleep(pause) {
-		if time.Now().After(deadline) {
-			return false
-		}
-		pause = min(2*pause, 200*time.Millisecond)
-	}
-	return true
-}
-
-// Await fails the test unless done returns true in time. what describes the condition.
+// Await is [testenv.Await].
 func Await(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	if !Poll(t, done) {
-		t.Fatalf("waited in vain for %s", what)
-	}
+	testenv.Await(t, what, done)
 }
 
 // A Scrape holds the metrics of a program at one moment, by series as written in the

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
 
@@ -48,32 +48,14 @@ type site struct {
 	console *Console
 	url     string
 	clock   *clock
-	log     *lockedBuffer
+	log     *testenv.Log
 	browser *http.Client
-}
-
-// A lockedBuffer collects a log.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }
 
 // newSite serves a console for an empty program. change changes its options.
 func newSite(t testing.TB, change func(*Options)) *site {
 	t.Helper()
-	s := &site{t: t, clock: &clock{now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}, log: &lockedBuffer{}}
+	s := &site{t: t, clock: &clock{now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}, log: &testenv.Log{}}
 	o := Options{
 		Scheme: func(*http.Request) string { return "http" }, Version: "v1", Dialect: "magento", Adapter: "sql",
 		Log: slog.New(slog.NewTextHandler(s.log, nil)), Now: s.clock.Now, Gatherer: prometheus.NewRegistry(),
