@@ -101,7 +101,7 @@ func hangFault(ctx context.Context) error {
 }
 
 // demoTemplate is a database with the demo store and images.
-var demoTemplate = sqltest.NewTemplate(demotest.LoadWithImages)
+var demoTemplate = sqltest.NewTemplate("demo_with_images", demotest.LoadWithImages)
 
 // openDemo opens a copy of the demo store for one test.
 func openDemo(tb testing.TB) *sqlstore.DB {

@@ -32,7 +32,7 @@ func DemoData(tb testing.TB) *adapter.Dataset {
 }
 
 // demoStore is a template of databases with the demo store.
-var demoStore = sqltest.NewTemplate(func(dsn string) error {
+var demoStore = sqltest.NewTemplate("demo_with_secrets", func(dsn string) error {
 	data, err := demoData()
 	if err != nil {
 		return err

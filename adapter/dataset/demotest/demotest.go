@@ -24,7 +24,7 @@ import (
 
 var (
 	decode   = sync.OnceValues(dataset.Load)
-	template = sqltest.NewTemplate(Load)
+	template = sqltest.NewTemplate("demo", Load)
 	memory   = sync.OnceValues(loadMemory)
 )
 

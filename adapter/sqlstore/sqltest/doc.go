@@ -5,12 +5,14 @@
 //
 // # Principles
 //
-//  1. A test binary starts at most one database server of each kind, on a free port of the loopback
-//     interface and in a temporary folder, which is in memory if there is room. It does not touch
-//     other servers on the machine. However the test binary ends, the server is stopped and its
-//     folder removed: a shell script watches a pipe that closes with the binary.
+//  1. The test binaries of a go command share one server of each kind, which the first of them starts, on
+//     a free port of the loopback interface and in a temporary folder, which is in memory if there is
+//     room. It ends with the go command, however that ends: a shell script waits for it, stops the
+//     server and removes its folder. It does not touch other servers on the machine. A test binary
+//     that nothing started with go has servers of its own, which end with it, and so has one that
+//     uses a binary log.
 //  2. Every call returns a new database, which is removed when the test ends. It is empty or a copy
-//     of a [Template].
+//     of a [Template]. What tests change beyond it, such as a role, has a name of its own.
 //  3. If a server is not installed, the test is skipped. With CI=true in the environment it fails
 //     instead, so that CI leaves nothing out unnoticed.
 //  4. A test that kills or pauses its server starts one of its own ([StartPostgres],

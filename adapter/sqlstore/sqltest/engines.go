@@ -38,7 +38,7 @@ func Servers() []Engine {
 }
 
 // migrated is a template of databases with empty tables.
-var migrated = NewTemplate(func(dsn string) error {
+var migrated = NewTemplate("tables", func(dsn string) error {
 	db, err := engine.Open(engine.Options{DSN: dsn, PoolOptions: engine.PoolOptions{Create: true}})
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ func postgres() *program {
 		},
 		serve: func(bin, dir string, port int) *exec.Cmd {
 			return exec.Command(filepath.Join(bin, "postgres"), "-D", filepath.Join(dir, "data"), "-p", strconv.Itoa(port),
-				"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200",
+				"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=600",
 				"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "shared_buffers=32MB",
 				"-c", "wal_level=minimal", "-c", "max_wal_senders=0", "-c", "autovacuum=off",
 				"-c", "deadlock_timeout=20ms")
@@ -63,12 +63,12 @@ func mariaDB(log ...string) *program {
 		serve: func(bin, dir string, port int) *exec.Cmd {
 			return exec.Command(filepath.Join(bin, "mariadbd"), append([]string{"--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--tmpdir=" + dir,
 				"--port=" + strconv.Itoa(port), "--bind-address=127.0.0.1", "--socket=" + filepath.Join(dir, "socket"),
-				"--pid-file=" + filepath.Join(dir, "pid"), "--skip-name-resolve", "--max-connections=200",
+				"--pid-file=" + filepath.Join(dir, "pid"), "--skip-name-resolve", "--max-connections=600",
 				"--innodb-log-file-size=16M", "--innodb-buffer-pool-size=64M", "--innodb-flush-log-at-trx-commit=0",
-				"--innodb-doublewrite=OFF", "--performance-schema=OFF"}, log...)...)
+				"--innodb-doublewrite=OFF", "--innodb-stats-persistent=OFF", "--performance-schema=OFF"}, log...)...)
 		},
 		driver: "mysql",
-		admin:  func(port int) string { return fmt.Sprintf("root@tcp(127.0.0.1:%d)/mysql", port) },
+		admin:  func(port int) string { return fmt.Sprintf("root@tcp(127.0.0.1:%d)/mysql?multiStatements=true", port) },
 		url: func(port int, database string) string {
 			return fmt.Sprintf("mysql:root@tcp(127.0.0.1:%d)/%s", port, database)
 		},

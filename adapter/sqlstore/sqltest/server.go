@@ -24,8 +24,8 @@ import (
 	"github.com/portico-commerce/portico/config/testenv"
 )
 
-// A Server is a running server, of one test or of all tests of a test binary. A test may kill or
-// pause its own one, which keeps its port and all committed data.
+// A Server is a running server, of one test or of all tests of a go command. A test may kill or pause its
+// own one, which keeps its port and all committed data.
 type Server struct {
 	*program
 	tb              testing.TB // of the test that owns the server, or nil
@@ -39,6 +39,8 @@ type Server struct {
 	watchdogProcess *exec.Cmd
 	admin           *sql.DB
 	databases       atomic.Int64
+	owner           int    // of a shared server: the process with which it ends
+	shared          string // of a shared server: the file with its port, which is also its lock
 }
 
 // StartPostgres starts a PostgreSQL server that is shut down and removed when the test ends.
@@ -74,8 +76,8 @@ func StartLoggedMariaDB(tb testing.TB) *Server {
 func NewMariaDB(tb testing.TB) *Server {
 	tb.Helper()
 	p := mariaDB(withoutLog()...)
-	s, err := initialize(p, p.durable...)
-	require(tb, err)
+	s := &Server{program: p}
+	require(tb, s.initializeFolder(p.durable...))
 	s.own(tb)
 	return s
 }
@@ -101,31 +103,33 @@ func (s *Server) own(tb testing.TB) {
 
 // start initializes and starts a server, and waits until it accepts connections.
 func start(p *program, arguments ...string) (*Server, error) {
-	s, err := initialize(p, arguments...)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.run(); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", p.name, err), s.remove())
-	}
-	return s, nil
+	s := &Server{program: p}
+	return s, s.start(arguments...)
 }
 
-// initialize makes the files of a server.
-func initialize(p *program, arguments ...string) (*Server, error) {
-	bin, err := p.find()
-	if err != nil {
-		return nil, err
+func (s *Server) start(arguments ...string) error {
+	if err := s.initializeFolder(arguments...); err != nil {
+		return err
 	}
-	dir, err := os.MkdirTemp(p.filesIn, "portico-"+p.name+"-")
-	if err != nil {
-		return nil, err
+	if err := s.run(); err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", s.name, err), s.remove())
 	}
-	s := &Server{program: p, bin: bin, dir: dir, arguments: arguments}
+	return nil
+}
+
+// initializeFolder makes the folder of a server, with its files.
+func (s *Server) initializeFolder(arguments ...string) (err error) {
+	if s.bin, err = s.find(); err != nil {
+		return err
+	}
+	if s.dir, err = os.MkdirTemp(s.filesIn, "portico-"+s.name+"-"); err != nil {
+		return err
+	}
+	s.arguments = arguments
 	if err := s.initializeFiles(); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", p.name, err), s.remove())
+		return errors.Join(fmt.Errorf("%s: %w", s.name, err), s.remove())
 	}
-	return s, nil
+	return nil
 }
 
 func (s *Server) initializeFiles() (err error) {
@@ -226,18 +230,24 @@ func (s *Server) run(arguments ...string) error {
 }
 
 // watchdogScript shuts down the server $1 by the signal $3 and removes the folder $2 when standard
-// input is closed, which happens however the test binary ends. It works for a paused server as
-// well, and where no process waits for processes whose parents have ended.
+// input is closed, which happens however the test binary ends. For a shared server with the file $5 it
+// does so when the process $4 has ended. It works for a paused server as well, and where no process waits
+// for processes whose parents have ended.
 const watchdogScript = `
-read -r end
+runs() { kill -s 0 $1 && ! grep -q ') Z ' /proc/$1/stat; }
+if [ -n "$5" ]; then
+  while runs $4; do sleep 0.5; done
+else
+  read -r end
+fi
 kill -s CONT $(cat /proc/$1/task/$1/children) $1
 kill -s "$3" $1
-while kill -s 0 $1 && ! grep -q ') Z ' /proc/$1/stat; do sleep 0.1; done
-rm -rf "$2"
+while runs $1; do sleep 0.1; done
+rm -rf "$2" ${5:+"$5"}
 `
 
 func (s *Server) startWatchdog() error {
-	watchdog := exec.Command("sh", "-c", watchdogScript, "sh", strconv.Itoa(s.main.Process.Pid), s.dir, s.program.stop)
+	watchdog := exec.Command("sh", "-c", watchdogScript, "sh", strconv.Itoa(s.main.Process.Pid), s.dir, s.program.stop, strconv.Itoa(s.owner), s.shared)
 	watchdog.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// The pipe stays open until this process ends or stopWatchdog kills the watchdog.
 	if _, err := watchdog.StdinPipe(); err != nil {

@@ -45,10 +45,11 @@ func LoggedMariaDB(tb testing.TB) (dsn string) {
 	return newDatabase(tb, startLoggedMariaDB)
 }
 
-// The servers of this test binary, started on first use.
+// The servers that this test binary uses, started on first use. A binary log is of one binary alone, because
+// its tests read it whole and set its options.
 var (
-	startPostgres      = sync.OnceValues(func() (*Server, error) { return start(postgres()) })
-	startMariaDB       = sync.OnceValues(func() (*Server, error) { return start(mariaDB(withoutLog()...)) })
+	startPostgres      = sync.OnceValues(func() (*Server, error) { return share(postgres()) })
+	startMariaDB       = sync.OnceValues(func() (*Server, error) { return share(mariaDB(withoutLog()...)) })
 	startLoggedMariaDB = sync.OnceValues(func() (*Server, error) { return start(mariaDB(withLog()...)) })
 )
 
@@ -66,7 +67,7 @@ func newDatabase(tb testing.TB, start func() (*Server, error)) string {
 // name in the CREATE statement.
 func (s *Server) database(tb testing.TB, options string) (dsn string) {
 	tb.Helper()
-	name := fmt.Sprintf("test_%d", s.databases.Add(1))
+	name := fmt.Sprintf("test_%d_%d", os.Getpid(), s.databases.Add(1))
 	if _, err := s.admin.ExecContext(tb.Context(), "CREATE DATABASE "+name+options); err != nil {
 		tb.Fatal(err)
 	}

@@ -4,16 +4,20 @@ package sqltest
 
 import (
 	"bufio"
-	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 type serverKind struct {
@@ -36,11 +40,12 @@ func TestDatabases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			own := fmt.Sprintf("'test_%d_%%'", os.Getpid())
 			count := func() (n int) {
 				t.Helper()
-				query := "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name LIKE 'test%'"
+				query := "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name LIKE " + own
 				if s.driver == "pgx" {
-					query = "SELECT COUNT(*) FROM pg_database WHERE datname LIKE 'test%'"
+					query = "SELECT COUNT(*) FROM pg_database WHERE datname LIKE " + own
 				}
 				if err := s.admin.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
 					t.Fatal(err)
@@ -108,19 +113,56 @@ func TestServerEndsWithTestBinary(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = victim.Wait() // killed
-			ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
-			defer cancel()
-			for gone := false; !gone && ctx.Err() == nil; time.Sleep(pollEvery) {
-				_, err := os.Stat(dir)
-				connection, dialErr := net.Dial("tcp", address)
-				if dialErr == nil {
-					_ = connection.Close()
+			awaitEnd(t, address, dir)
+		})
+	}
+}
+
+// awaitEnd waits until a server has ended and its files are gone.
+func awaitEnd(t *testing.T, address string, files ...string) {
+	t.Helper()
+	testenv.Await(t, address+" to close, and the end of "+strings.Join(files, " and "), func() bool {
+		connection, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = connection.Close()
+		}
+		return err != nil && !slices.ContainsFunc(files, func(name string) bool { _, err := os.Stat(name); return !errors.Is(err, os.ErrNotExist) })
+	})
+}
+
+// TestSharedServer checks that test binaries with the same owner use one server, that it is replaced after a
+// crash, and that nothing is left of it when the owner ends.
+func TestSharedServer(t *testing.T) {
+	for name, kind := range testServers() {
+		t.Run(name, func(t *testing.T) {
+			kind.dsn(t) // skips the test without the server
+			owner := exec.CommandContext(t.Context(), "sleep", "infinity")
+			ended := testenv.StartProgram(t, owner)
+			shared := func() *Server {
+				t.Helper()
+				s, err := shareUntil(owner.Process.Pid, map[string]func() *program{"postgres": postgres, "mariadb": func() *program { return mariaDB(withoutLog()...) }}[name]())
+				if err != nil {
+					t.Fatal(err)
 				}
-				gone = errors.Is(err, os.ErrNotExist) && dialErr != nil
+				return s
 			}
-			if ctx.Err() != nil {
-				t.Errorf("%s or %s is still there", address, dir)
+			first, second := shared(), shared()
+			if first.port != second.port || second.main != nil {
+				t.Errorf("ports %d and %d", first.port, second.port)
 			}
+			if err := first.main.Process.Signal(unix.SignalNum("SIG" + first.program.stop)); err != nil {
+				t.Fatal(err)
+			}
+			<-first.ended
+			third := shared()
+			if third.main == nil || shared().port != third.port {
+				t.Error("a server that has crashed is not replaced")
+			}
+			if err := owner.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			<-ended
+			awaitEnd(t, third.Address(), first.dir, third.dir, third.shared)
 		})
 	}
 }

@@ -8,25 +8,29 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
+
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
-// A Template is a database that a test binary prepares once for each engine and copies
-// for each test, which takes a fraction of the time. MariaDB cannot copy databases, so
-// each of its databases is prepared separately.
+// A Template is a database that is prepared once for each engine and copied for each test, which takes a fraction of the time. MariaDB cannot copy databases, but tables.
 type Template struct {
+	name     string
 	prepare  func(dsn string) error
 	sqlite   func() ([]byte, error)
 	postgres func() error
+	mariadb  func() (copying string, err error) // statements that copy it into the database of the connection
 }
 
-// NewTemplate returns a template that prepare creates from an empty database. prepare
-// must close its connections before it returns.
-func NewTemplate(prepare func(dsn string) error) *Template {
-	t := &Template{prepare: prepare}
+// NewTemplate returns a template that prepare creates from an empty database. prepare must close its
+// connections before it returns. Test binaries share the templates of a name, in lower case.
+func NewTemplate(name string, prepare func(dsn string) error) *Template {
+	t := &Template{name: "template_" + name, prepare: prepare}
 	t.sqlite = sync.OnceValues(t.prepareSQLite)
 	t.postgres = sync.OnceValue(t.preparePostgres)
+	t.mariadb = sync.OnceValues(t.prepareMariaDB)
 	return t
 }
 
@@ -63,14 +67,20 @@ func (t *Template) Postgres(tb testing.TB) (dsn string) {
 	s, err := startPostgres()
 	require(tb, err)
 	require(tb, t.postgres())
-	return s.database(tb, " TEMPLATE "+t.name())
+	return s.database(tb, " TEMPLATE "+t.name)
 }
 
 // MariaDB is Database for MariaDB.
 func (t *Template) MariaDB(tb testing.TB) (dsn string) {
 	tb.Helper()
+	copying, err := t.mariadb()
+	require(tb, err)
 	dsn = MariaDB(tb)
-	require(tb, t.prepare(dsn))
+	s, err := startMariaDB()
+	require(tb, err)
+	_, name, _ := strings.Cut(dsn, "/")
+	_, err = s.admin.ExecContext(tb.Context(), "USE "+name+";"+copying)
+	require(tb, err)
 	return dsn
 }
 
@@ -89,18 +99,60 @@ func (t *Template) prepareSQLite() ([]byte, error) {
 	return content, errors.Join(err, os.RemoveAll(folder))
 }
 
-// preparePostgres prepares the database that CREATE DATABASE copies. It is removed with
-// the server.
+// preparePostgres prepares the database that CREATE DATABASE copies, unless another test binary has done so.
+// It is removed with the server.
 func (t *Template) preparePostgres() error {
 	s, err := startPostgres()
 	if err != nil {
 		return err
 	}
-	if _, err := s.admin.ExecContext(context.Background(), "CREATE DATABASE "+t.name()); err != nil {
+	unlock, err := s.lock()
+	if err != nil {
 		return err
 	}
-	return t.prepare(s.url(s.port, t.name()))
+	defer unlock()
+	ctx, unfinished := context.Background(), fmt.Sprintf("%s_%d", t.name, os.Getpid())
+	var found int
+	if err := s.admin.QueryRowContext(ctx, "SELECT COUNT(*) FROM pg_database WHERE datname = $1", t.name).Scan(&found); err != nil || found > 0 {
+		return err
+	}
+	if _, err := s.admin.ExecContext(ctx, "CREATE DATABASE "+unfinished); err != nil {
+		return err
+	}
+	if err := t.prepare(s.url(s.port, unfinished)); err != nil {
+		return err
+	}
+	_, err = s.admin.ExecContext(ctx, "ALTER DATABASE "+unfinished+" RENAME TO "+t.name)
+	return err
 }
 
-// name returns the name of the template's database, which no other template has.
-func (t *Template) name() string { return fmt.Sprintf("template_%p", t) }
+// prepareMariaDB prepares a database, and returns the statements that copy its tables. It is removed with the
+// server.
+func (t *Template) prepareMariaDB() (copying string, err error) {
+	s, err := startMariaDB()
+	if err != nil {
+		return "", err
+	}
+	ctx, name := context.Background(), fmt.Sprintf("%s_%d", t.name, os.Getpid())
+	if _, err := s.admin.ExecContext(ctx, "CREATE DATABASE "+name); err != nil {
+		return "", err
+	}
+	if err := t.prepare(s.url(s.port, name)); err != nil {
+		return "", err
+	}
+	tables, err := engine.SelectColumn[string](ctx, s.admin.QueryContext, "SELECT table_name FROM information_schema.tables WHERE table_schema = ? ORDER BY table_name", name)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.WriteString("SET foreign_key_checks = 0;")
+	for _, table := range tables {
+		var create string
+		if err := s.admin.QueryRowContext(ctx, "SHOW CREATE TABLE "+name+"."+table).Scan(&table, &create); err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "%s;INSERT INTO %s SELECT * FROM %s.%s;", create, table, name, table)
+	}
+	b.WriteString("SET foreign_key_checks = 1")
+	return b.String(), nil
+}

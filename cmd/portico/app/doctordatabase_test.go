@@ -87,8 +87,8 @@ func TestDoctorConnections(t *testing.T) {
 			want           string
 		}{
 			{"one", "1", nil, doctor.OK, "one replica opens at most 20 (--replicas counts more); the server accepts "},
-			{"many", "9", nil, doctor.Warning, "9 replicas open at most 20 each, together 180, and the server accepts "},
-			{"too many", "11", nil, doctor.Fault, "11 replicas open at most 20 each, together 220, and the server accepts "},
+			{"many", "29", nil, doctor.Warning, "29 replicas open at most 20 each, together 580, and the server accepts "},
+			{"too many", "31", nil, doctor.Fault, "31 replicas open at most 20 each, together 620, and the server accepts "},
 			{"through a pooler", "11", []string{"PORTICO_SQL_POOL_MODE=transaction", "PORTICO_SQL_MIGRATE=off"}, doctor.OK, "the pooler must accept as many"},
 			{"no direct DSN", "1", []string{"PORTICO_SQL_POOL_MODE=transaction"}, doctor.Fault, "sql.direct_dsn is missing"},
 		} {
