@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// TestExport checks that a store seeded with the export of another one answers the same and
+// TestExportCommand checks that a store seeded with the export of another one answers the same and
 // exports the same bytes.
-func TestExport(t *testing.T) {
+func TestExportCommand(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	example := filepath.Join(folder, "example.json")

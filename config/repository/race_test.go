@@ -7,9 +7,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // isConcurrent reports whether a Go file starts goroutines, or shares values between them: it has a go statement, or
@@ -34,32 +37,47 @@ func isTestSupport(folder string) bool {
 		slices.Contains([]string{"contracttests/program", "contracttests/migration", "contracttests/speed"}, folder)
 }
 
-// TestRaceList checks that .ci/race has every package that starts goroutines, or whose values they share.
+// TestRaceList checks that .ci/race has every package that starts goroutines, or whose values they share, and
+// that the tests that it leaves out exist: .ci/run leaves out all tests of a name.
 func TestRaceList(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", ".ci", "race"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var listed []string
+	var listed, leftOut, concurrent []string
 	for line := range strings.Lines(string(text)) {
-		if folder, ok := strings.CutPrefix(strings.TrimSpace(line), "./"); ok {
-			listed = append(listed, folder)
+		if rest, ok := strings.CutPrefix(line, "./"); ok {
+			words := strings.Fields(rest)
+			listed = append(listed, words[0])
+			for _, test := range words[1:] {
+				leftOut = append(leftOut, words[0]+" "+test)
+			}
 		}
 	}
-	var concurrent []string
+	var found []string
 	goFiles(t, func(name string, source []byte) {
 		folder := path.Dir(name)
+		for _, test := range regexp.MustCompile(`(?m)^func (Test\w+)`).FindAllSubmatch(source, -1) {
+			if slices.Contains(listed, folder) && slices.ContainsFunc(leftOut, func(s string) bool { return strings.HasSuffix(s, " "+string(test[1])) }) {
+				found = append(found, folder+" "+string(test[1]))
+			}
+		}
 		if strings.HasSuffix(name, "_test.go") || strings.Contains(name, "/testdata/") || isTestSupport(folder) || slices.Contains(concurrent, folder) {
 			return
 		}
-		found, err := isConcurrent(name, source)
+		is, err := isConcurrent(name, source)
 		if err != nil {
 			t.Error(err)
 		}
-		if found {
+		if is {
 			concurrent = append(concurrent, folder)
 		}
 	})
+	slices.Sort(leftOut)
+	slices.Sort(found)
+	if difference := cmp.Diff(leftOut, found); difference != "" {
+		t.Errorf("tests to leave out -, tests of these names +:\n%s", difference)
+	}
 	for _, folder := range concurrent {
 		if !slices.Contains(listed, folder) {
 			t.Errorf("%s starts goroutines or shares values between them: add it to .ci/race", folder)

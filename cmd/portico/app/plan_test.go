@@ -171,8 +171,8 @@ func (s *planShop) get(path string) (old bool) {
 	return got.Header.Get("X-Old") == "yes"
 }
 
-// TestPlan moves a resource with the lines that the plan prints, and then the whole shop.
-func TestPlan(t *testing.T) {
+// TestMigrationPlan moves a resource with the lines that the plan prints, and then the whole shop.
+func TestMigrationPlan(t *testing.T) {
 	t.Parallel()
 	s := newPlanShop(t)
 	const stock = "stock_items"
