@@ -15,6 +15,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // partOf returns the counts of a part in a report.
@@ -223,24 +224,27 @@ func TestImportOldVersion(t *testing.T) {
 // SKU a store cannot hold is skipped and named, and another value is left out and named.
 func TestImportBadTexts(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		name, dsn     string
+	type engine struct {
+		name          string
+		newDSN        func(testing.TB) string
 		want, leftOut []*importer.Skipped
-	}{
-		{"sqlite", sqltest.SQLite(t), []*importer.Skipped{
+	}
+	for _, c := range testenv.Rows(t, []engine{
+		{"sqlite", sqltest.SQLite, []*importer.Skipped{
 			{Reason: "no sku that can be stored", Count: 1, IDs: []int64{3001}},
 		}, nil},
-		{"postgres", sqltest.Postgres(t), []*importer.Skipped{
+		{"postgres", sqltest.Postgres, []*importer.Skipped{
 			{Reason: "no sku that can be stored", Count: 1, IDs: []int64{3001}},
 			{Reason: "a value that cannot be stored", Count: 1, IDs: []int64{3003}}, // too long for an index
 		}, nil},
-		{"mariadb", sqltest.MariaDB(t), []*importer.Skipped{
+		{"mariadb", sqltest.MariaDB, []*importer.Skipped{
 			{Reason: "no sku that can be stored", Count: 1, IDs: []int64{3001}},
 			{Reason: "a value that cannot be stored", Count: 2, IDs: []int64{3002, 3003}},
 		}, []*importer.Skipped{{Reason: "a value that cannot be stored", Count: 1, Keys: []string{"products 3004, name"}}}},
-	} {
+	}, 3) {
 		t.Run(c.name, func(t *testing.T) {
-			shop := apptest.NewImported(t, magento1test.Rich, "", c.dsn)
+			dsn := c.newDSN(t)
+			shop := apptest.NewImported(t, magento1test.Rich, "", dsn)
 			const names = "catalog_product_entity_varchar"
 			apptest.Execute(t, shop.DB,
 				"ALTER TABLE catalog_product_entity MODIFY sku TEXT CHARACTER SET utf8mb4", "ALTER TABLE "+names+" MODIFY value LONGTEXT CHARACTER SET utf8mb4",
@@ -263,7 +267,7 @@ func TestImportBadTexts(t *testing.T) {
 				t.Errorf("left out: want -, got +:\n%s", difference)
 			}
 			for key, want := range map[int64]string{3005: "zero\uFFFD", 3006: "smile \U0001F600"} {
-				if got := productOf(t, c.dsn, key).Get("name").Text(); got != want {
+				if got := productOf(t, dsn, key).Get("name").Text(); got != want {
 					t.Errorf("product %d has the name %q, want %q", key, got, want)
 				}
 			}

@@ -37,15 +37,16 @@ func TestImportFillsDisk(t *testing.T) {
 	shop.Commands = shop.Commands.With("PORTICO_SQL_MEDIA_DIR=" + path + "-media")
 	shop.Run(t, "--media", shop.Media, "all")
 	want, wantFiles := contentsOf(t, path), filesOf(t, path+"-media")
-	for _, c := range []struct {
+	type moment struct {
 		name   string
 		before []string // parts that are imported before there is a limit
 		parts  []string // that are imported with it
 		want   string
-	}{
+	}
+	for _, c := range testenv.Rows(t, []moment{
 		{"store", nil, []string{"all"}, "products: import records: "},
 		{"image", []string{"websites", "customer-groups", "taxes", "categories", "products"}, []string{"images"}, "images: "},
-	} {
+	}, 2) {
 		t.Run(c.name, func(t *testing.T) {
 			shop, store := shop.WithStore(t)
 			if c.before != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestImportAlone starts an import while another one runs, and after that was killed.
@@ -55,15 +56,16 @@ func TestImportLosesConnection(t *testing.T) {
 	}
 	line := apptest.NewSlowProxy(t, config.Addr)
 	through := strings.Replace(shop.From[1], config.Addr, line.Listen, 1)
-	for _, c := range []struct {
+	type cut struct {
 		part      string // in which the import ends
 		kilobytes int    // of each connection
 		here      []string
-	}{
+	}
+	for _, c := range testenv.Rows(t, []cut{
 		{"directory", 15, []string{"website", "store"}},
 		{"products", 60, []string{"website", "country", "region", "customer_group", "category"}},
 		{"orders", 200, []string{"product", "product_image", "stock_item", "customer", "customer_address"}},
-	} {
+	}, 3) {
 		t.Run(c.part, func(t *testing.T) {
 			shop, store := shop.WithStore(t)
 			line.CutAfter(c.kilobytes << 10)

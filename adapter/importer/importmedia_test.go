@@ -51,12 +51,13 @@ func TestImportMedia(t *testing.T) {
 		}
 		return path
 	}
-	for name, location := range map[string]string{
-		"folder": folder, "web server": server.URL, "tar": archive("media.tar", "-cf"), "tar.gz": archive("media.tar.gz", "-czf"),
-	} {
-		t.Run(name, func(t *testing.T) {
+	type place struct{ name, location string }
+	for _, p := range testenv.Rows(t, []place{
+		{"folder", folder}, {"web server", server.URL}, {"tar", archive("media.tar", "-cf")}, {"tar.gz", archive("media.tar.gz", "-czf")},
+	}, 4) {
+		t.Run(p.name, func(t *testing.T) {
 			shop, store := shop.WithStore(t)
-			report := shop.Run(t, "--media", location, "all")
+			report := shop.Run(t, "--media", p.location, "all")
 			var missing []string
 			for _, r := range report.Resources {
 				for _, s := range r.LeftOut {

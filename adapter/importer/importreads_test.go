@@ -24,7 +24,7 @@ func readsOf(cases []contracttests.Exchange) (reads []contracttests.Exchange) {
 	return reads
 }
 
-// TestImportedShops imports whole shops and compares Portico's replies after the import with the
+// TestImportedShops imports whole shops and compares a sample of Portico's replies after the import with the
 // originals' replies.
 func TestImportedShops(t *testing.T) {
 	t.Parallel()
@@ -38,10 +38,10 @@ func TestImportedShops(t *testing.T) {
 		shop      magento1test.Shop
 		prefix    string
 		exchanges func() ([]contracttests.Exchange, error)
-		want      contracttests.Summary
+		all       int
 	}{
-		{magento1test.Rich, "", contracttests.RichExchanges, contracttests.Summary{Passed: 136}},
-		{magento1test.Demo, "mage_", contracttests.Exchanges, contracttests.Summary{Passed: 172}},
+		{magento1test.Rich, "", contracttests.RichExchanges, 136},
+		{magento1test.Demo, "mage_", contracttests.Exchanges, 172},
 	} {
 		for engine, newDSN := range stores {
 			t.Run(string(c.shop)+" "+engine, func(t *testing.T) {
@@ -50,9 +50,13 @@ func TestImportedShops(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got := contracttests.Replay(t, shop.Target(t), readsOf(cases))
-				if got != c.want && !t.Failed() {
-					t.Errorf("%+v, want %+v", got, c.want)
+				reads := readsOf(cases)
+				if len(reads) != c.all {
+					t.Errorf("%d exchanges, want %d", len(reads), c.all)
+				}
+				sample := apptest.SampleExchanges(t, reads, 3)
+				if got, want := contracttests.Replay(t, shop.Target(t), sample), (contracttests.Summary{Passed: len(sample)}); got != want && !t.Failed() {
+					t.Errorf("%+v, want %+v", got, want)
 				}
 			})
 		}
