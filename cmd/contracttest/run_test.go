@@ -4,7 +4,6 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/config/testenv"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -103,27 +102,22 @@ func TestUnusableTargets(t *testing.T) {
 		t.Cleanup(srv.Close)
 		return srv.URL
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	down := "http://" + l.Addr().String()
-	l.Close()
-	for _, tt := range []struct{ name, url, want string }{
-		{"down", down, "nothing listens on "},
-		{"redirects", serve(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) }), `redirects to "/login"`},
-		{"HTML", serve(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<!doctype html><title>Shop</title>") }), `with an HTML page ("Shop")`},
+	const patient = "3m"
+	for _, tt := range []struct{ name, url, timeout, want string }{
+		{"down", "http://" + testenv.FreeAddress(t), patient, "nothing listens on "},
+		{"redirects", serve(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) }), patient, `redirects to "/login"`},
+		{"HTML", serve(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<!doctype html><title>Shop</title>") }), patient, `with an HTML page ("Shop")`},
 		{"hangs", serve(func(_ http.ResponseWriter, r *http.Request) {
 			select {
 			case <-ended:
 			case <-r.Context().Done():
 			}
-		}), "hangs: it did not answer within"},
-		{"500", serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }), "answers every request with 500"},
+		}), "1s", "hangs: it did not answer within"},
+		{"500", serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }), patient, "answers every request with 500"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p := startProcess(t, "--url", tt.url, "--timeout", "1s")
+			p := startProcess(t, "--url", tt.url, "--timeout", tt.timeout)
 			if code := p.Wait(t); code != 2 {
 				t.Errorf("exit code %d, want 2", code)
 			}

@@ -22,6 +22,8 @@
 //  6. A [RedisCluster] has three masters with a replica each, and [RedisSentinels] watch a master
 //     with two replicas, the minimum that the documentation of Redis recommends. A failover takes as
 //     long as the node timeout that the test chooses.
+//  7. A busy machine delays a test, and does not fail it: a test waits with [Await], [Poll] or [Receive],
+//     which give up after a fifth of the time that the test binary has left ([Patience]).
 //
 // # How it is tested
 //
