@@ -76,7 +76,7 @@ func TestGuides(t *testing.T) {
 	for _, g := range guides() {
 		t.Run(g.path, func(t *testing.T) {
 			t.Parallel()
-			g.run(t, path, 2*time.Minute)
+			g.run(t, path, testenv.Patience(t))
 		})
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -36,9 +35,6 @@ func renderPage(t testing.TB, r *contracttests.Report) []byte {
 	}
 	return b.Bytes()
 }
-
-// browserTimeout limits one action in the browser, which may be slow on a busy machine.
-const browserTimeout = 30 * time.Second
 
 // A browser is a Chromium that shows one page at a time and records the events of the
 // pages.
@@ -116,7 +112,7 @@ func (b *browser) checkQuiet(t *testing.T) {
 func (b *browser) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	for i, step := range steps {
-		ctx, cancel := context.WithTimeout(b.ctx, browserTimeout)
+		ctx, cancel := context.WithTimeout(b.ctx, testenv.Patience(t))
 		err := chromedp.Do(ctx, step)
 		cancel()
 		if err != nil {
@@ -135,7 +131,7 @@ func (b *browser) open(t *testing.T, page, hash string) {
 // eval returns the value of a JavaScript expression, or of the promise that it returns.
 func eval[T any](t *testing.T, b *browser, expression string) T {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, browserTimeout)
+	ctx, cancel := context.WithTimeout(b.ctx, testenv.Patience(t))
 	defer cancel()
 	got, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	if err != nil {

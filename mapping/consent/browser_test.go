@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/config/testenv/chromium"
 )
@@ -30,7 +29,7 @@ func submitLogin(t *testing.T, b *chromium.Browser, name, password string) {
 // too small to tap, or has a field without a label.
 func checkLayout(t *testing.T, b *chromium.Browser) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(b.Ctx, apptest.WaitTimeout)
+	ctx, cancel := context.WithTimeout(b.Ctx, testenv.Patience(t))
 	defer cancel()
 	wrong, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](`[
 		...(document.documentElement.scrollWidth > innerWidth ? ["the page is wider than the screen"] : []),
