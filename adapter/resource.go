@@ -12,6 +12,7 @@ const (
 	TaxRates          Resource = "tax_rates"
 	Countries         Resource = "countries"
 	Regions           Resource = "regions"
+	AttributeOptions  Resource = "attribute_options"
 	Admins            Resource = "admins"
 	Customers         Resource = "customers"
 	CustomerAddresses Resource = "customer_addresses"
@@ -30,7 +31,7 @@ const (
 // refer to.
 func Resources() []Resource {
 	return []Resource{
-		Websites, Stores, CustomerGroups, Categories, TaxRates, Countries, Regions, Admins, Customers, CustomerAddresses,
+		Websites, Stores, CustomerGroups, Categories, TaxRates, Countries, Regions, AttributeOptions, Admins, Customers, CustomerAddresses,
 		Products, ProductImages, ProductWebsites, ProductCategories, StockItems, Orders, OrderItems, OrderAddresses, OrderComments,
 	}
 }
@@ -50,6 +51,7 @@ func NewSchemas() *Schemas {
 		taxRateSchema(),
 		countrySchema(),
 		regionSchema(),
+		attributeOptionSchema(),
 		adminSchema(),
 		customerSchema(),
 		customerAddressSchema(),

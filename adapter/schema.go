@@ -55,8 +55,9 @@ type Attribute struct {
 	// Exclusive: only one of the records with the same owner or product can have the value, and
 	// writing it removes it from the others.
 	Exclusive bool
-	// Added: the store's configuration adds the attribute.
+	// Added: the store's configuration adds the attribute, whose values are entered as Input says.
 	Added bool
+	Input Input
 	// Static: the attribute has one value for all store views, in a resource whose records have
 	// scoped values. Any other stored attribute may have values at store views, which reads of
 	// a store view return; values of attributes of [ScopeGlobal] there come from imports.

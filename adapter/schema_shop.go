@@ -100,6 +100,18 @@ func regionSchema() *Schema {
 	}).Described("regions of countries; without this list those of Portico's directory")
 }
 
+// attributeOptionSchema returns the schema of the options of added attributes.
+func attributeOptionSchema() *Schema {
+	return NewSchema(AttributeOptions, "option_id", []Attribute{
+		{Name: "option_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the option, which the values of its attribute hold"},
+		{Name: "resource", Kind: KindText, Required: true, ReadOnly: true, Doc: "resource of the attribute: products, customers or customer_addresses"},
+		{Name: "attribute", Kind: KindText, Required: true, ReadOnly: true, Doc: "name of the attribute, a select or a multiselect"},
+		{Name: "label", Kind: KindText, Required: true, ReadOnly: true, Doc: "label in the default scope"},
+		{Name: "labels", Kind: KindTexts, ReadOnly: true, Doc: "labels at the store views that have one of their own, each as the id of the store view, a colon and the label"},
+		{Name: "position", Kind: KindInteger, ReadOnly: true, Doc: "place among the options of the attribute, ascending; empty: 0"},
+	}).Described("options of attributes that the store's configuration adds, of kind select or multiselect")
+}
+
 func adminSchema() *Schema {
 	return NewSchema(Admins, "admin_id", []Attribute{
 		{Name: "admin_id", Kind: KindInteger, ReadOnly: true, Doc: "id of the administrator"},

@@ -5,7 +5,7 @@ import "testing"
 func TestSchemas(t *testing.T) {
 	schemas := NewSchemas()
 	for _, r := range []Resource{
-		Websites, Stores, CustomerGroups, Categories, TaxRates, Countries, Regions, Admins,
+		Websites, Stores, CustomerGroups, Categories, TaxRates, Countries, Regions, AttributeOptions, Admins,
 		Customers, CustomerAddresses, Products, ProductImages, ProductWebsites, ProductCategories,
 		StockItems, Orders, OrderItems, OrderAddresses, OrderComments,
 	} {

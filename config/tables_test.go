@@ -105,11 +105,11 @@ func TestLoadRefusesEntries(t *testing.T) {
 		{"in the environment", "", config.Sources{Environ: []string{"PORTICO_ATTRIBUTES=x"}}, []string{`environment PORTICO_ATTRIBUTES: unknown variable`}},
 		{"a name next to it", "atributes: []", config.Sources{}, []string{`portico.yaml:1: atributes: unknown setting; did you mean attributes?`}},
 		{"keys left out", "attributes:\n- {}", config.Sources{}, []string{
-			`portico.yaml:2: attributes[0].kind: "" must be one of text, integer, decimal, time, fixed_tax`,
+			`portico.yaml:2: attributes[0].kind: "" must be one of text, textarea, integer, decimal, time, select, multiselect, boolean, price, image, fixed_tax`,
 			`portico.yaml:2: attributes[0].roles: "" must be a list of admin, customer, guest, at least one`,
 		}},
 		{"values", "attributes:\n- resource: customers\n  kind: money\n  roles: [admin, root]\n  writers: [admin, guest]\n  views: []\n  scope: [store, website]\n", config.Sources{}, []string{
-			`portico.yaml:3: attributes[0].kind: "money" must be one of text, integer, decimal, time, fixed_tax`,
+			`portico.yaml:3: attributes[0].kind: "money" must be one of text, textarea, integer, decimal, time, select, multiselect, boolean, price, image, fixed_tax`,
 			`portico.yaml:7: attributes[0].scope: "store,website" must be one of global, website, store`,
 			`portico.yaml:4: attributes[0].roles: "admin,root" must be a list of admin, customer, guest, or []`,
 			`portico.yaml:5: attributes[0].writers: "admin,guest" must be a list of admin, customer, or []`,
@@ -124,7 +124,7 @@ func TestLoadRefusesEntries(t *testing.T) {
 			[]string{`portico.yaml:4: attributes[2]: resource customers, name a is already in attributes[0]: merge the two entries`}},
 		{"what the program refuses", "attributes:\n- " + good + "\n- {kind: x}\nfields:\n- {role: guest}", refuse, []string{
 			`portico.yaml:2: attributes[0]: no a`, `portico.yaml:2: attributes[0]: not so`,
-			`portico.yaml:3: attributes[1].kind: "x" must be one of text, integer, decimal, time, fixed_tax`,
+			`portico.yaml:3: attributes[1].kind: "x" must be one of text, textarea, integer, decimal, time, select, multiselect, boolean, price, image, fixed_tax`,
 			`portico.yaml:3: attributes[1].roles: "" must be a list of admin, customer, guest, at least one`,
 			`portico.yaml:3: attributes[1]: no `, `portico.yaml:3: attributes[1]: not so`,
 			`portico.yaml:5: fields[0]: no guest`,

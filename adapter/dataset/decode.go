@@ -104,7 +104,7 @@ const (
 	// looked for.
 	maxSuggestions = 100
 	// maxListedNames is the length up to which all valid names are listed.
-	maxListedNames = 16
+	maxListedNames = 20
 )
 
 // decodeDataset decodes the members of the top-level object. An object without lists stores

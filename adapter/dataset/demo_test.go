@@ -20,7 +20,7 @@ func TestLoadCounts(t *testing.T) {
 	data := mustLoad(t)
 	for resource, want := range map[adapter.Resource]int{
 		adapter.Websites: 2, adapter.Stores: 3, adapter.CustomerGroups: 4, adapter.Categories: 5,
-		adapter.TaxRates: 1, adapter.Countries: 246, adapter.Regions: 484, adapter.Admins: 1,
+		adapter.TaxRates: 1, adapter.Countries: 246, adapter.Regions: 484, adapter.AttributeOptions: 2, adapter.Admins: 1,
 		adapter.Customers: 4, adapter.CustomerAddresses: 5, adapter.Products: 12, adapter.StockItems: 12,
 		adapter.ProductCategories: 11, adapter.ProductWebsites: 12, adapter.ProductImages: 0,
 		adapter.Orders: 4, adapter.OrderItems: 5, adapter.OrderAddresses: 7, adapter.OrderComments: 2,

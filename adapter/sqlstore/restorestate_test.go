@@ -168,7 +168,9 @@ func columnsSince20() map[string][]string {
 }
 
 // tablesSince20 names the tables that migrations after 20 have added.
-func tablesSince20() []string { return []string{"access_role", "access_rule", "admin_role"} }
+func tablesSince20() []string {
+	return []string{"access_role", "access_rule", "admin_role", "attribute_option"}
+}
 
 // laterColumns returns the places of these columns in the rows of a table.
 func laterColumns(table *backups.Table) (places []int) {

@@ -83,6 +83,7 @@ func Layout(schemas *adapter.Schemas) []*Table {
 		newTable(schemas.Of(adapter.TaxRates), "tax_rate"),
 		newTable(schemas.Of(adapter.Countries), "country"),
 		newTable(schemas.Of(adapter.Regions), "region"),
+		newTable(schemas.Of(adapter.AttributeOptions), "attribute_option", "resource", "attribute", "label"),
 		admin, customer, address, product,
 		newTable(schemas.Of(adapter.ProductWebsites), "product_website"),
 		newTable(schemas.Of(adapter.ProductCategories), "product_category"),

@@ -80,7 +80,7 @@ func CheckAttribute(a config.Attribute) error {
 	if _, err := adapter.NewSchemas().With(addedAttribute(a)); err != nil {
 		return err
 	}
-	if a.Kind == fixedTax && (a.Resource != string(adapter.Products) || a.Scope == "store" || len(a.Writers) > 0) {
+	if addedAttribute(a).Input == adapter.InputFixedTax && (a.Resource != string(adapter.Products) || a.Scope == "store" || len(a.Writers) > 0) {
 		return fmt.Errorf("a fixed_tax is an attribute of products that no role writes, with one value for all store views of a website: use resource: products, scope: global or website, and writers: []")
 	}
 	_, err := contract.NewFields(contract.FieldOptions{Added: []contract.AddedField{addedField(a)}})
@@ -96,35 +96,24 @@ func CheckFieldList(f config.FieldList) error {
 	return err
 }
 
-// fixedTax is the kind of attributes that hold fixed product taxes. The store holds all of them as a text
-// of the default scope.
-const fixedTax = "fixed_tax"
-
 // addedAttribute converts a to an attribute of the store. The caller has validated the
 // words in a.
 func addedAttribute(a config.Attribute) adapter.AddedAttribute {
-	if a.Kind == fixedTax {
-		a.Kind, a.Scope = "text", "global"
-	}
-	return adapter.AddedAttribute{
-		Resource: adapter.Resource(a.Resource),
-		Name:     a.Name,
-		Kind: map[string]adapter.Kind{
-			"text": adapter.KindText, "integer": adapter.KindInteger, "decimal": adapter.KindDecimal, "time": adapter.KindTime,
-		}[a.Kind],
-		Scope: map[string]adapter.Scope{
-			"global": adapter.ScopeGlobal, "website": adapter.ScopeWebsite, "store": adapter.ScopeStore,
-		}[a.Scope],
-	}
+	added := adapter.AddedKinds()[a.Kind]
+	added.Resource, added.Name = adapter.Resource(a.Resource), a.Name
+	added.Scope = map[string]adapter.Scope{"global": adapter.ScopeGlobal, "website": adapter.ScopeWebsite, "store": adapter.ScopeStore}[a.Scope]
+	return added
 }
 
 // addedField converts a to a field of the contract.
 func addedField(a config.Attribute) contract.AddedField {
-	if a.Kind == fixedTax {
+	added := addedAttribute(a)
+	taxes := added.Input == adapter.InputFixedTax
+	if taxes {
 		a.Views = slices.DeleteFunc(slices.Clone(a.Views), func(view string) bool { return view == "list" })
 	}
 	return contract.AddedField{
-		Integer: a.Kind == "integer", FixedTax: a.Kind == fixedTax, ByWebsite: a.Scope == "website",
+		Integer: added.Kind == adapter.KindInteger, FixedTax: taxes, ByWebsite: a.Scope == "website",
 		Resource: a.Resource, Name: a.Name,
 		Read: rolesNamed(a.Roles), Write: rolesNamed(a.Writers),
 		InList: slices.Contains(a.Views, "list"), InSingle: slices.Contains(a.Views, "single"),
