@@ -32,40 +32,38 @@ func hiddenAttributes(r adapter.Resource) []string {
 type ownAttribute struct {
 	id int64
 	Attribute
-	valid    bool // its code can be the name of an attribute of Portico
-	fixedTax bool // it holds fixed product taxes
+	valid  bool   // its code can be the name of an attribute of Portico
+	source string // the model that its options come from, if Portico does not know them; "" otherwise
 }
 
-// ownAttributesOf returns the visible attributes of an entity that a new shop does not have.
+// ownAttributesOf returns the attributes of an entity that a new shop does not have: of products only
+// the visible ones.
 func ownAttributesOf(ctx context.Context, conn *connection, tx *sql.Tx, e entity, r adapter.Resource) (all []ownAttribute, err error) {
-	flags, global, front := "customer_eav_attribute", "1", "0"
+	flags, global, front, visible := "customer_eav_attribute", "1", "f.is_visible = 1", ""
 	if r == adapter.Products {
-		flags, global, front = "catalog_eav_attribute", "f.is_global", "a.is_user_defined = 1 AND f.is_visible_on_front = 1"
+		flags, global, front, visible = "catalog_eav_attribute", "f.is_global", "a.is_user_defined = 1 AND f.is_visible_on_front = 1", " AND f.is_visible = 1"
 	}
 	there, err := conn.ColumnsOf(ctx, tx, flags)
 	if err != nil || there == nil {
 		return nil, err // the version has no own attributes of the entity
 	}
 	contract, hidden := adapter.NewSchemas().Of(r), hiddenAttributes(r)
-	err = conn.Each(ctx, tx, "SELECT a.attribute_id, a.attribute_code, a.backend_type, "+global+", "+front+", COALESCE(a.frontend_input, '') FROM "+conn.Table("eav_attribute")+" a JOIN "+conn.Table("eav_entity_type")+
-		" t ON t.entity_type_id = a.entity_type_id JOIN "+conn.Table(flags)+" f ON f.attribute_id = a.attribute_id WHERE t.entity_type_code = '"+e.code+
-		"' AND f.is_visible = 1 ORDER BY a.attribute_id", func(row row) error {
+	err = conn.Each(ctx, tx, "SELECT a.attribute_id, a.attribute_code, a.backend_type, "+global+", "+front+", COALESCE(a.frontend_input, ''), COALESCE(a.source_model, '') FROM "+
+		conn.Table("eav_attribute")+" a JOIN "+conn.Table("eav_entity_type")+" t ON t.entity_type_id = a.entity_type_id JOIN "+conn.Table(flags)+
+		" f ON f.attribute_id = a.attribute_id WHERE t.entity_type_code = '"+e.code+"'"+visible+" ORDER BY a.attribute_id", func(row row) error {
 		code := conn.TextOf(row[1])
 		if _, known := contract.Index(code); known || slices.Contains(hidden, code) {
 			return nil
 		}
 		a := ownAttribute{id: row.ID(0), valid: attributeNamePattern.MatchString(code)}
 		a.AddedAttribute = adapter.AddedAttribute{Resource: r, Name: code, Kind: kindOf(string(row[2])), Scope: scopeOf(row.ID(3))}
-		a.fixedTax = r == adapter.Products && string(row[5]) == inputFixedTax
-		if a.fixedTax {
-			a.Kind = adapter.KindText
-		}
+		a.setInput(string(row[2]), string(row[5]), conn.TextOf(row[6]))
 		a.Roles = []string{"admin"}
-		switch {
-		case r != adapter.Products:
+		if row.ID(4) != 0 {
 			a.Roles = append(a.Roles, "customer")
-		case row.ID(4) != 0:
-			a.Roles = append(a.Roles, "customer", "guest")
+			if r == adapter.Products {
+				a.Roles = append(a.Roles, "guest")
+			}
 		}
 		all = append(all, a)
 		return nil
@@ -73,8 +71,38 @@ func ownAttributesOf(ctx context.Context, conn *connection, tx *sql.Tx, e entity
 	return all, err
 }
 
-// inputFixedTax is the frontend_input of attributes of fixed product taxes.
-const inputFixedTax = "weee"
+const (
+	// inputFixedTax is the frontend_input of attributes of fixed product taxes.
+	inputFixedTax = "weee"
+	// sourceBoolean and sourceTable are the models of options that an attribute may name: yes and no, and
+	// the rows of eav_attribute_option.
+	sourceBoolean = "eav/entity_attribute_source_boolean"
+	sourceTable   = "eav/entity_attribute_source_table"
+)
+
+// setInput sets how values are entered, from columns of eav_attribute: backend_type, frontend_input and
+// source_model.
+func (a *ownAttribute) setInput(backend, input, source string) {
+	ofProducts := a.Resource == adapter.Products
+	switch {
+	case input == inputFixedTax && ofProducts:
+		a.Input, a.Kind = adapter.InputFixedTax, adapter.KindText
+	case backend == "int" && (input == "boolean" || source == sourceBoolean):
+		a.Input = adapter.InputBoolean
+	case (input == "select" || input == "multiselect") && source != "" && source != sourceTable:
+		a.source = source
+	case input == "select" && backend == "int":
+		a.Input = adapter.InputSelect
+	case input == "multiselect" && a.Kind == adapter.KindText:
+		a.Input = adapter.InputMultiselect
+	case input == "price" && backend == "decimal" && ofProducts:
+		a.Input = adapter.InputPrice
+	case input == "media_image" && ofProducts:
+		a.Input = adapter.InputImage
+	case backend == "text":
+		a.Input = adapter.InputTextarea
+	}
+}
 
 // kindOf returns the kind of the values of a backend type.
 func kindOf(backend string) adapter.Kind {
@@ -118,8 +146,6 @@ func (r *entityReader) skipUnconfigured(ctx context.Context, tx *sql.Tx, e entit
 
 // ownAttributes returns the entries of the table attributes.
 func (d settingsReader) ownAttributes(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
-	kinds := map[adapter.Kind]string{adapter.KindText: "text", adapter.KindInteger: "integer", adapter.KindDecimal: "decimal", adapter.KindTime: "time"}
-	scopes := map[adapter.Scope]string{adapter.ScopeGlobal: "global", adapter.ScopeWebsite: "website", adapter.ScopeStore: "store"}
 	lists, err := readFieldLists(ctx, d.conn.conn, tx)
 	if err != nil {
 		return nil, err
@@ -133,33 +159,44 @@ func (d settingsReader) ownAttributes(ctx context.Context, tx *sql.Tx) (all []Se
 			return nil, err
 		}
 		for _, a := range own {
-			s := Setting{Name: "attributes", From: fmt.Sprintf("eav_attribute %d", a.id)}
-			a.Roles = slices.DeleteFunc(a.Roles, func(kind string) bool { return !lists.Allows(kind, a.Resource, "read", a.Name) })
-			writers := ""
-			if !lists.Allows("admin", a.Resource, "write", a.Name) {
-				writers = ", writers: []"
-			}
-			if a.valid {
-				s.Attribute = &a.Attribute
-				kind := kinds[a.Kind]
-				if a.fixedTax {
-					kind, writers = "fixed_tax", ", writers: [], views: [single]"
-					if a.Scope == adapter.ScopeStore {
-						a.Scope = adapter.ScopeWebsite // the original reads no store views of it
-					}
-				}
-				s.Value = fmt.Sprintf("{resource: %s, name: %s, kind: %s", a.Resource, a.Name, kind)
-				if a.Resource == adapter.Products {
-					s.Value += ", scope: " + scopes[a.Scope]
-				}
-				s.Value += ", roles: [" + strings.Join(a.Roles, ", ") + "]" + writers + "}"
-			} else {
-				s.Name, s.Warning = "", fmt.Sprintf("the attribute %.64q of %s has a code that Portico's attributes cannot have, so its values are not imported", a.Name, a.Resource)
-			}
-			all = append(all, s)
+			all = append(all, a.setting(lists))
 		}
 	}
 	return all, nil
+}
+
+// setting returns the entry of the table attributes. lists are the shop's lists of fields.
+func (a *ownAttribute) setting(lists *fieldLists) Setting {
+	s := Setting{Name: "attributes", From: fmt.Sprintf("eav_attribute %d", a.id)}
+	if !a.valid {
+		s.Name, s.Warning = "", fmt.Sprintf("the attribute %.64q of %s has a code that Portico's attributes cannot have, so its values are not imported", a.Name, a.Resource)
+		return s
+	}
+	writers := slices.DeleteFunc([]string{"admin", "customer"}, func(kind string) bool {
+		return kind == "customer" && (a.Resource == adapter.Products || !slices.Contains(a.Roles, kind)) || !lists.Allows(kind, a.Resource, "write", a.Name)
+	})
+	a.Roles = slices.DeleteFunc(a.Roles, func(kind string) bool { return !lists.Allows(kind, a.Resource, "read", a.Name) })
+	views := ""
+	if a.Input == adapter.InputFixedTax {
+		writers, views = nil, ", views: [single]"
+		if a.Scope == adapter.ScopeStore {
+			a.Scope = adapter.ScopeWebsite // the original reads no store views of it
+		}
+	}
+	s.Attribute = &a.Attribute
+	s.Value = fmt.Sprintf("{resource: %s, name: %s, kind: %s", a.Resource, a.Name, a.KindName())
+	if a.Resource == adapter.Products {
+		s.Value += ", scope: " + [...]string{adapter.ScopeGlobal: "global", adapter.ScopeWebsite: "website", adapter.ScopeStore: "store"}[a.Scope]
+	}
+	s.Value += ", roles: [" + strings.Join(a.Roles, ", ") + "]"
+	if !slices.Equal(writers, []string{"admin"}) {
+		s.Value += ", writers: [" + strings.Join(writers, ", ") + "]"
+	}
+	s.Value += views + "}"
+	if a.source != "" {
+		s.Warning = fmt.Sprintf("the options of %s, an attribute of %s, come from %.64q, which Portico does not know: its values are imported, but neither checked nor ordered by their labels", a.Name, a.Resource, a.source)
+	}
+	return s
 }
 
 // fieldLists returns the entries of the table fields.

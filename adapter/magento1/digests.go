@@ -60,7 +60,7 @@ func (g digester) statement(ctx context.Context, tx *sql.Tx, p Part) (rangeState
 		return known, nil
 	}
 	parts := map[Part]func(context.Context, *sql.Tx) ([]digestSource, error){
-		Websites: websiteSources, Directory: wholeSources("directory_country", "directory_country_region"),
+		Websites: websiteSources, Directory: wholeSources("directory_country", "directory_country_region", "eav_attribute_option", "eav_attribute_option_value"),
 		CustomerGroups: wholeSources("customer_group"), Taxes: wholeSources("tax_calculation", "tax_calculation_rate", "tax_calculation_rule", "directory_country_region"),
 		Categories: g.categorySources, Products: g.productSources, Images: g.imageSources, Stock: g.stockSources,
 		Customers: g.customerSources, Addresses: g.addressSources, Orders: g.orderSources,

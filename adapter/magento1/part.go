@@ -15,7 +15,7 @@ type Part string
 // The parts of a shop.
 const (
 	Websites       Part = "websites"        // websites and store views
-	Directory      Part = "directory"       // countries and regions
+	Directory      Part = "directory"       // countries, regions, and the options of attributes
 	CustomerGroups Part = "customer-groups" // customer groups
 	Taxes          Part = "taxes"           // tax rates
 	Categories     Part = "categories"      // categories
@@ -40,7 +40,7 @@ func (p Part) Resources() []adapter.Resource {
 	case Websites:
 		return []adapter.Resource{adapter.Websites, adapter.Stores}
 	case Directory:
-		return []adapter.Resource{adapter.Countries, adapter.Regions}
+		return []adapter.Resource{adapter.Countries, adapter.Regions, adapter.AttributeOptions}
 	case CustomerGroups:
 		return []adapter.Resource{adapter.CustomerGroups}
 	case Taxes:
@@ -63,7 +63,7 @@ func (p Part) Resources() []adapter.Resource {
 }
 
 // Records yields all records of a part by ascending key; records of [Websites] and [Directory],
-// which have two resources, by resource and then by key. A failure ends the sequence with an error.
+// which have several resources, by resource and then by key. A failure ends the sequence with an error.
 // The Database can be used for nothing else while the caller iterates.
 //
 // Rows and values in the tables that the records cannot hold are reported to [Options].Skipped.
@@ -184,7 +184,7 @@ func (d *Database) NextKey(ctx context.Context, p Part, after adapter.Key) (next
 // part: at least as many as it yields.
 func (d *Database) Count(ctx context.Context, p Part) (int64, error) {
 	tables, ok := map[Part][]string{
-		Websites: {"core_website", "core_store"}, Directory: {"directory_country", "directory_country_region"}, CustomerGroups: {"customer_group"},
+		Websites: {"core_website", "core_store"}, Directory: {"directory_country", "directory_country_region", "eav_attribute_option"}, CustomerGroups: {"customer_group"},
 		Taxes: {"tax_calculation"}, Categories: {"catalog_category_entity"}, Products: {"catalog_product_entity"}, Images: {"catalog_product_entity"},
 		Stock: {"cataloginventory_stock_item"}, Customers: {"customer_entity"}, Addresses: {"customer_address_entity"}, Orders: {"sales_flat_order"},
 	}[p]

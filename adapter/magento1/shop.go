@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -189,7 +190,7 @@ func (w wholeParts) setTaxes(r adapter.Record, key string, valueOf func(path str
 	r.Set("tax_default_group", integer(pathDefaultGroup))
 }
 
-// directory returns the countries, and then the regions. A country's number is its place in
+// directory returns the countries, then the regions, and then the options of attributes. A country's number is its place in
 // the order of the codes: with the countries of a new shop, the number that Portico's own
 // directory gives it.
 func (w wholeParts) directory(ctx context.Context, tx *sql.Tx) ([]adapter.Record, error) {
@@ -205,7 +206,46 @@ func (w wholeParts) directory(ctx context.Context, tx *sql.Tx) ([]adapter.Record
 	}
 	regions, err := w.list(ctx, tx, Directory, adapter.Regions, "directory_country_region",
 		[]string{"region_id", "country_id", "code", "name = default_name"}, w.conn.Table("directory_country_region")+" ORDER BY region_id", nil)
-	return append(countries, regions...), err
+	if err != nil {
+		return nil, err
+	}
+	options, err := w.options(ctx, tx)
+	return slices.Concat(countries, regions, options), err
+}
+
+// options returns the options of the attributes that the schemas add. An option without a label in the
+// default scope is none, as the original shows no such option.
+func (w wholeParts) options(ctx context.Context, tx *sql.Tx) ([]adapter.Record, error) {
+	if !w.schemas.HaveOptions() {
+		return nil, nil
+	}
+	resources := map[string]adapter.Resource{
+		customerEntity().code: adapter.Customers, addressEntity().code: adapter.CustomerAddresses, productEntity().code: adapter.Products,
+	}
+	labels := map[int64][]string{}
+	const table, ofLabels = "eav_attribute_option", "eav_attribute_option_value"
+	err := w.conn.eachIfTable(ctx, tx, ofLabels, "SELECT option_id, store_id, value FROM "+w.conn.Table(ofLabels)+" WHERE store_id <> 0 AND value IS NOT NULL ORDER BY option_id, store_id", func(r row) error {
+		labels[r.ID(0)] = append(labels[r.ID(0)], string(r[1])+":"+strings.ReplaceAll(w.conn.TextOf(r[2]), "\n", " "))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return w.list(ctx, tx, Directory, adapter.AttributeOptions, table,
+		[]string{"option_id = o.option_id", "type = t.entity_type_code", "attribute = a.attribute_code", "position = o.sort_order", "label = v.value"},
+		w.conn.Table(table)+" o JOIN "+w.conn.Table(ofLabels)+" v ON v.option_id = o.option_id AND v.store_id = 0 AND v.value IS NOT NULL JOIN "+w.conn.Table("eav_attribute")+
+			" a ON a.attribute_id = o.attribute_id JOIN "+w.conn.Table("eav_entity_type")+" t ON t.entity_type_id = a.entity_type_id ORDER BY o.option_id",
+		func(r adapter.Record, columns row) bool {
+			resource, ok := resources[string(columns[1])]
+			if !ok {
+				return false
+			}
+			schema := w.schemas.Of(resource)
+			at, ok := schema.Index(r.Get("attribute").Text())
+			r.Set("resource", adapter.TextValue(string(resource)))
+			r.Set("labels", adapter.TextsValue(labels[keyOf(r)]))
+			return ok && schema.Attributes[at].Input.HasOptions()
+		})
 }
 
 func (w wholeParts) customerGroups(ctx context.Context, tx *sql.Tx) ([]adapter.Record, error) {

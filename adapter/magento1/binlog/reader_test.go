@@ -183,8 +183,8 @@ func TestChanges(t *testing.T) {
 			"INSERT INTO {p}sales_flat_order_status_history (parent_id, comment) VALUES (2, 'x')", "UPDATE {p}sales_flat_order_payment SET method = 'x' WHERE parent_id = 2", "COMMIT"}, []string{"orders 2"}},
 		{"gift message of a cart", []string{"INSERT INTO {p}gift_message (gift_message_id) VALUES (902)"}, nil},
 		{"gift message of an order", []string{"UPDATE {p}gift_message SET message = 'x' WHERE gift_message_id = 901"}, []string{"orders 3"}},
-		{"option of gender", []string{"INSERT INTO {p}eav_attribute_option (attribute_id) VALUES (" + gender + ")"}, []string{"all customers"}},
-		{"option of a product's attribute", []string{"INSERT INTO {p}eav_attribute_option (attribute_id) VALUES (" + color + ")"}, nil},
+		{"option of gender", []string{"INSERT INTO {p}eav_attribute_option (attribute_id) VALUES (" + gender + ")"}, []string{"all directory", "all customers"}},
+		{"option of a product's attribute", []string{"INSERT INTO {p}eav_attribute_option (attribute_id) VALUES (" + color + ")"}, []string{"all directory"}},
 
 		{"setting that records have", []string{"UPDATE {p}core_config_data SET value = 'Europe/Rome' WHERE path = 'general/locale/timezone' AND scope = 'default'", "INSERT INTO {p}core_config_data (scope, scope_id, path, value) VALUES ('websites', 1, 'general/locale/timezone', 'UTC')"},
 			[]string{"all websites", "core_config_data default 0 general/locale/timezone", "core_config_data websites 1 general/locale/timezone"}},
@@ -193,7 +193,7 @@ func TestChanges(t *testing.T) {
 		{"administrator who logs in", []string{"UPDATE {p}admin_user SET lognum = lognum + 1, logdate = NOW() WHERE user_id = 1"}, nil},
 		{"administrator's password", []string{"UPDATE {p}admin_user SET password = 'x' WHERE user_id = 1"}, []string{"credentials", "admin_user 1"}},
 		{"revoked token", []string{"UPDATE {p}oauth_token SET revoked = 1 - revoked WHERE entity_id = (SELECT id FROM (SELECT MIN(entity_id) id FROM {p}oauth_token) x)"}, []string{"credentials"}},
-		{"deleted store view", []string{"DELETE FROM {p}core_store WHERE store_id = 2"}, []string{"all websites", "all categories", "all products", "all images", "all customers", "all orders"}},
+		{"deleted store view", []string{"DELETE FROM {p}core_store WHERE store_id = 2"}, []string{"all websites", "all directory", "all categories", "all products", "all images", "all customers", "all orders"}},
 
 		{"address of a page", []string{"UPDATE {p}core_url_rewrite SET request_path = 'x' WHERE store_id = 1 AND id_path = 'product/1'"}, []string{"products 1"}},
 		{"ignored table", []string{"INSERT INTO {p}eav_entity_store (entity_type_id) VALUES (1)"}, nil},

@@ -48,9 +48,9 @@ func all(parts ...magento1.Part) (reached []reach) {
 
 func one(p magento1.Part, column string) reach { return reach{part: p, column: column} }
 
-// eavParts returns the parts whose records have values of EAV attributes.
-func eavParts() []magento1.Part {
-	return []magento1.Part{magento1.Categories, magento1.Products, magento1.Images, magento1.Customers, magento1.Addresses}
+// optionParts returns the parts whose records have values of EAV attributes, or are their options.
+func optionParts() []magento1.Part {
+	return []magento1.Part{magento1.Directory, magento1.Categories, magento1.Products, magento1.Images, magento1.Customers, magento1.Addresses}
 }
 
 // scopedParts returns the parts whose records depend on which store views there are.
@@ -64,9 +64,9 @@ const gallery = "catalog_product_entity_media_gallery"
 // from the columns that the readers of the parts read, and from the foreign keys of a shop.
 var tables = sync.OnceValue(func() map[string]*Table {
 	list := []*Table{
-		{name: "core_website", rows: all(scopedParts()...), deleted: all(magento1.Customers, magento1.Orders)},
-		{name: "core_store_group", rows: all(magento1.Websites), deleted: all(magento1.Categories, magento1.Products, magento1.Images, magento1.Customers, magento1.Orders)},
-		{name: "core_store", rows: all(scopedParts()...), deleted: all(magento1.Customers, magento1.Orders)},
+		{name: "core_website", rows: all(scopedParts()...), deleted: all(magento1.Directory, magento1.Customers, magento1.Orders)},
+		{name: "core_store_group", rows: all(magento1.Websites), deleted: all(magento1.Directory, magento1.Categories, magento1.Products, magento1.Images, magento1.Customers, magento1.Orders)},
+		{name: "core_store", rows: all(scopedParts()...), deleted: all(magento1.Directory, magento1.Customers, magento1.Orders)},
 		{name: "directory_currency_rate", rows: all(magento1.Websites)},
 		{name: "core_config_data", rows: all(magento1.Websites), paths: true, setting: "core_config_data", settingColumns: []string{"scope", "scope_id", "path"}},
 		{name: "directory_country", rows: all(magento1.Directory)},
@@ -77,13 +77,14 @@ var tables = sync.OnceValue(func() map[string]*Table {
 		{name: "tax_calculation_rate", rows: all(magento1.Taxes)},
 		{name: "tax_calculation_rule", rows: all(magento1.Taxes)},
 
-		{name: "eav_entity_type", rows: all(eavParts()...), deleted: all(magento1.Stock, magento1.Orders), setting: "eav_entity_type"},
-		{name: "eav_attribute", rows: all(eavParts()...), setting: "eav_attribute", settingColumns: []string{"attribute_id"}},
+		{name: "eav_entity_type", rows: all(optionParts()...), deleted: all(magento1.Stock, magento1.Orders), setting: "eav_entity_type"},
+		{name: "eav_attribute", rows: all(optionParts()...), setting: "eav_attribute", settingColumns: []string{"attribute_id"}},
 		{name: "catalog_eav_attribute", setting: "eav_attribute", settingColumns: []string{"attribute_id"}},
 		{name: "customer_eav_attribute", setting: "eav_attribute", settingColumns: []string{"attribute_id"}},
 		{name: "eav_attribute_set", deleted: all(magento1.Products, magento1.Images, magento1.Stock), setting: "eav_attribute_set"},
-		// Only the options of the attribute gender are read.
-		{name: "eav_attribute_option", rows: []reach{{part: magento1.Customers, column: "attribute_id", via: &magento1.Via{Table: "eav_attribute", ID: "attribute_id", Where: "attribute_code = 'gender'"}}}},
+		// Customers have the number of an option of the attribute gender.
+		{name: "eav_attribute_option", rows: []reach{{part: magento1.Directory}, {part: magento1.Customers, column: "attribute_id", via: &magento1.Via{Table: "eav_attribute", ID: "attribute_id", Where: "attribute_code = 'gender'"}}}},
+		{name: "eav_attribute_option_value", rows: all(magento1.Directory)},
 
 		{name: "catalog_category_entity", rows: []reach{one(magento1.Categories, "entity_id")}, deleted: all(magento1.Categories, magento1.Products)},
 		{name: "catalog_category_product", rows: []reach{one(magento1.Products, "product_id")}},

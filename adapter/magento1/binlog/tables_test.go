@@ -19,11 +19,11 @@ import (
 // meanings returns the parts that depend on a changed row of each table, with one record or all,
 // and then the further parts that depend on a deleted row. "" stands for nothing.
 func meanings() map[string]string {
-	const allValues = "all categories, all products, all images, all customers, all addresses"
+	const allValues = "all directory, all categories, all products, all images, all customers, all addresses"
 	all := map[string]string{
-		"core_website":                               "all websites, all categories, all products, all images; all customers, all orders",
-		"core_store_group":                           "all websites; all categories, all products, all images, all customers, all orders",
-		"core_store":                                 "all websites, all categories, all products, all images; all customers, all orders",
+		"core_website":                               "all websites, all categories, all products, all images; all directory, all customers, all orders",
+		"core_store_group":                           "all websites; all directory, all categories, all products, all images, all customers, all orders",
+		"core_store":                                 "all websites, all categories, all products, all images; all directory, all customers, all orders",
 		"core_config_data":                           "all websites, core_config_data x x general/locale/timezone",
 		"core_url_rewrite":                           "products",
 		"directory_currency_rate":                    "all websites",
@@ -40,8 +40,8 @@ func meanings() map[string]string {
 		"customer_eav_attribute":                     "eav_attribute x",
 		"eav_attribute_set":                          "eav_attribute_set; all products, all images, all stock",
 		"eav_entity_attribute":                       "",
-		"eav_attribute_option":                       "all customers",
-		"eav_attribute_option_value":                 "",
+		"eav_attribute_option":                       "all directory, all customers",
+		"eav_attribute_option_value":                 "all directory",
 		"eav_entity_store":                           "",
 		"catalog_category_entity":                    "categories; all categories, all products",
 		"catalog_category_product":                   "products",
