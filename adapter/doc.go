@@ -3,7 +3,7 @@
 //
 // # Glossary
 //
-//   - contract: the REST interface that Portico serves, in one of two dialects.
+//   - contract: the REST interface that Portico serves, in one of three dialects.
 //   - dialect: documented or magento. A dialect is data, not code paths.
 //   - backend: the commerce system that owns records; it is reached through an adapter.
 //   - local replica: Portico's own copy of the records of a backend, with the values that the

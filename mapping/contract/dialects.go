@@ -141,6 +141,17 @@ type Dialect struct {
 	// NumericIntegers: integer columns are numbers in JSON, as in shops whose database layer does not
 	// turn values into texts; otherwise they are texts (configurations 10).
 	NumericIntegers bool
+	// LooseEmails: an e-mail address needs no more than an @ and a point behind it (openmage 6);
+	// otherwise its host has to exist by the rules of customers 5.
+	LooseEmails bool
+	// ListsStoreNothing: a list in place of a text of a customer or an address is accepted, and the
+	// stored text stays (openmage 8); otherwise it crashes the original.
+	ListsStoreNothing bool
+	// RangeNeedsNumber: a weight that is no number is out of range if it sorts after 0; otherwise if it
+	// sorts after the limit (openmage 10).
+	RangeNeedsNumber bool
+	// KeepsAnyBytes: the bytes of an image need not be one (openmage 5).
+	KeepsAnyBytes bool
 	// column selects this dialect's cell in a table row.
 	column column
 }
@@ -165,6 +176,12 @@ type cells[T any] struct {
 func both[T any](v T) cells[T] { return perDialect(v, v) }
 func perDialect[T any](ofDocument, ofOriginal T) cells[T] {
 	return cells[T]{documented: ofDocument, magento: ofOriginal}
+}
+
+// inOpenMage returns the cells with another one for openmage.
+func (c cells[T]) inOpenMage(v T) cells[T] {
+	c.openmage = &v
+	return c
 }
 
 // of returns what the row says in dialect d.
@@ -230,6 +247,7 @@ func Magento() *Dialect {
 func OpenMage() *Dialect {
 	d := Magento()
 	d.Name, d.column = "openmage", openmage
+	d.LooseEmails, d.ListsStoreNothing, d.RangeNeedsNumber, d.KeepsAnyBytes = true, true, true, true
 	return d
 }
 

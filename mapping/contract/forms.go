@@ -33,6 +33,12 @@ func DefaultForms() Forms {
 // otherwise.
 func countriesWithoutPostcodes() []string { return []string{"HK", "IE", "MO", "PA"} }
 
+// HasCountry reports whether dialect d accepts a country of a shop's directory (openmage 9).
+func (d *Dialect) HasCountry(code string) bool {
+	unnamed := cells[[]string]{}.inOpenMage([]string{"AN", "BQ", "CW", "SS", "SX"})
+	return !slices.Contains(unnamed.of(d), code)
+}
+
 // FixedRequirements names the fields whose requirement no store changes: a customer is nothing without
 // a website, a group and an e-mail address, the contract alone asks for passwords, and whether an
 // address needs a region follows from its country.

@@ -6,9 +6,11 @@ package contract
 // gets the extension whatever the content is.
 type ImageType struct{ MediaType, Extension string }
 
-// ImageTypes returns the accepted types. Media types are case-sensitive.
-func ImageTypes() []ImageType {
-	return []ImageType{{"image/jpg", "jpg"}, {"image/jpeg", "jpg"}, {"image/gif", "gif"}, {"image/png", "png"}}
+// ImageTypes returns the types that dialect d accepts. Media types are case-sensitive.
+func ImageTypes(d *Dialect) []ImageType {
+	types := []ImageType{{"image/jpg", "jpg"}, {"image/jpeg", "jpg"}, {"image/gif", "gif"}, {"image/png", "png"}}
+	all := both(types).inOpenMage(append(types, ImageType{"image/webp", "webp"}))
+	return all.of(d)
 }
 
 // ImageUses returns the values of an image's field types: the places in which the shop

@@ -43,8 +43,9 @@ type Rule struct {
 	// the original either checks the entries of the list or ignores it.
 	ListFault FaultKey
 	// ListCrash: the original crashes on a list or object in place of the text, whatever
-	// else the body holds, unless it is empty; EmptyListCrash: on an empty one as well.
-	ListCrash, EmptyListCrash bool
+	// else the body holds, unless it is empty; emptyListCrash: on an empty one as well.
+	ListCrash      bool
+	emptyListCrash cells[bool]
 	// Members are the rules of the values in a [Set] or in each entry of a [PriceList].
 	Members []Rule
 	// Saving is the treatment of a member of stock_data by a save.
@@ -183,6 +184,10 @@ func (r *Rule) OptionalSomewhere(d *Dialect) bool { return len(r.optionalIn.of(d
 
 // AcceptsZero reports whether dialect d accepts 0 even if it is not among the options.
 func (r *Rule) AcceptsZero(d *Dialect) bool { return r.acceptsZero.of(d) }
+
+// EmptyListCrash reports whether the original crashes on an empty list or object in place of the text in
+// dialect d, as it does on one with entries.
+func (r *Rule) EmptyListCrash(d *Dialect) bool { return r.emptyListCrash.of(d) }
 
 // CastsTrue reports whether dialect d takes true for the option 1.
 func (r *Rule) CastsTrue(d *Dialect) bool { return r.castsTrue.of(d) }

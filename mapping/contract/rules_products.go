@@ -83,8 +83,8 @@ func productRules() RuleTable {
 		{Field: "meta_title", Characters: MaxTextLength},
 		{Field: "meta_description", Characters: MaxTextLength},
 		{Field: "meta_keyword", Bytes: longText},
-		{Field: "url_key", Characters: MaxTextLength, ListCrash: true, EmptyListCrash: true},
-		{Field: "custom_layout_update", Bytes: longText, ListCrash: true, EmptyListCrash: true},
+		{Field: "url_key", Characters: MaxTextLength, ListCrash: true, emptyListCrash: both(true)},
+		{Field: "custom_layout_update", Bytes: longText, ListCrash: true, emptyListCrash: both(true).inOpenMage(false)},
 
 		{Field: "use_config_gift_message_available", Check: Switch},
 		{Field: "url_key_create_redirect", Check: Switch},

@@ -24,7 +24,7 @@ type formParser struct {
 func newFormParser(r *resource.Resource, shops *resource.ShopCache, directory countryDirectory) formParser {
 	codes := func(ctx context.Context, list contract.OptionList, n *codec.Node) ([]string, error) {
 		if list == contract.Countries {
-			return resource.CountryCodes(ctx, directory.countries, n)
+			return resource.CountryCodes(ctx, r.Dialect, directory.countries, n)
 		}
 		shop, err := shops.Current(ctx)
 		if err != nil {

@@ -57,7 +57,7 @@ func (h *Images) readUpload(ctx context.Context, c *resource.Call) (adapter.Reco
 	if !ok {
 		return adapter.Record{}, h.Dialect.Fault(contract.ImageBase64)
 	}
-	types := contract.ImageTypes()
+	types := contract.ImageTypes(h.Dialect)
 	at := slices.IndexFunc(types, func(t contract.ImageType) bool { return t.MediaType == declared.String() })
 	if at < 0 {
 		return adapter.Record{}, h.Dialect.Fault(contract.ImageMediaType)
@@ -65,6 +65,9 @@ func (h *Images) readUpload(ctx context.Context, c *resource.Call) (adapter.Reco
 	mediaType, err := h.checker.MediaType(ctx, decoded)
 	if err != nil {
 		return adapter.Record{}, err
+	}
+	if mediaType == "" && h.Dialect.KeepsAnyBytes {
+		mediaType = types[at].MediaType
 	}
 	name, named := imageName(h.Dialect, c.BodyField("file_name"))
 	file, usable := imageFile(name, types[at].Extension)

@@ -77,7 +77,7 @@ func (p *ProductWrites) codes(ctx context.Context, list contract.OptionList, n *
 	case contract.Websites:
 		return p.priceWebsites(ctx)
 	case contract.Countries:
-		return resource.CountryCodes(ctx, p.countries, n)
+		return resource.CountryCodes(ctx, p.Dialect, p.countries, n)
 	}
 	found, err := p.groups.All(ctx, &adapter.ListParams{})
 	all := make([]string, len(found))

@@ -118,7 +118,7 @@ func (w *write) checkFields(ctx context.Context) error {
 	if err := w.checkStock(ctx); err != nil {
 		return err
 	}
-	if weight, ok := w.Sent("weight"); ok && exceedsMaxWeight(weight) {
+	if weight, ok := w.Sent("weight"); ok && w.exceedsMaxWeight(weight) {
 		w.Add(contract.WeightOutOfRange)
 	}
 	if err := w.Check(ctx); err != nil || !w.New {
@@ -132,10 +132,15 @@ func (w *write) checkFields(ctx context.Context) error {
 
 // exceedsMaxWeight reports whether a weight is above input.MaxDecimal, the largest that can be
 // stored. As in the original, a text that is not a number is compared with the digits of that
-// limit byte by byte, and a list that is not empty is always above it.
-func exceedsMaxWeight(n *codec.Node) bool {
+// limit byte by byte, or with 0, and a list that is not empty is always above it.
+func (w *write) exceedsMaxWeight(n *codec.Node) bool {
 	if number, ok := input.Number(n); ok {
 		return number > input.MaxDecimal
 	}
-	return n.Kind == codec.Text && n.Text > codec.DecimalText(input.MaxDecimal) || n.Kind == codec.Struct && len(n.Members) > 0
+	limit := codec.DecimalText(input.MaxDecimal)
+	if w.Dialect.RangeNeedsNumber {
+		limit = "0"
+	}
+	return n.Kind == codec.Text && n.Text > limit || n.Kind == codec.Struct && len(n.Members) > 0 ||
+		n.Kind == codec.True && w.Dialect.RangeNeedsNumber
 }

@@ -112,6 +112,11 @@ func (b *Body) checkList(rule *Rule, n *codec.Node) (done bool) {
 	case rule.Check == contract.Flag, rule.Check == contract.DefaultFlag, rule.Check == contract.Switch:
 	case rule.ListFault == contract.ValueCrash && rule.Check == contract.Typed && !isText:
 		return false
+	case b.dialect.ListsStoreNothing && rule.Check == contract.Email:
+		b.checkEmail(rule, n)
+		return true
+	case b.dialect.ListsStoreNothing && rule.ListFault == contract.ValueCrash && isText:
+		return true // even in place of a required text
 	case rule.ListFault == contract.ValueCrash:
 		if isText && empty && !b.isRequired(rule) && !b.dialect.RejectsNonScalars {
 			return true // the stored value stays
@@ -141,7 +146,7 @@ func (b *Body) CrashesOnList() bool {
 		if !ok || n.Kind != codec.Struct {
 			return false
 		}
-		return r.EmptyListCrash || len(n.Members) > 0 && (r.ListCrash || r.Check == contract.Typed && r.Kind == adapter.KindTime)
+		return r.EmptyListCrash(b.dialect) || len(n.Members) > 0 && (r.ListCrash || r.Check == contract.Typed && r.Kind == adapter.KindTime)
 	})
 }
 
@@ -176,7 +181,7 @@ func (b *Body) checkValue(rule *Rule, n *codec.Node) {
 
 func (b *Body) checkEmail(rule *Rule, n *codec.Node) {
 	switch {
-	case n.Kind == codec.Text && n.Text == "0", n.Kind == codec.Number && !Truthy(n):
+	case n.Kind == codec.Text && n.Text == "0", (n.Kind == codec.Number || n.Kind == codec.Struct) && !Truthy(n):
 		b.SaveFault = contract.EmailZero
 	case n.Kind != codec.Text:
 		b.Report(&rule.Rule, contract.EmailType, n)

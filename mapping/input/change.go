@@ -61,5 +61,9 @@ func (b *Body) value(rule *Rule, n *codec.Node) adapter.Value {
 	if !isText {
 		return TypedValue(rule.Kind, n, b.dates)
 	}
-	return Line(n, rule.Characters, rule.Bytes)
+	characters := rule.Characters
+	if rule.Check == contract.Email && b.dialect.LooseEmails {
+		characters = contract.MaxTextLength
+	}
+	return Line(n, characters, rule.Bytes)
 }

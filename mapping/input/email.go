@@ -25,8 +25,11 @@ const (
 // checkEmail returns the faults of the first rule that an e-mail address breaks
 // (customers 5); label names the field.
 func checkEmail(d *contract.Dialect, label, address string) contract.Faults {
+	if d.LooseEmails && looseEmail.MatchString(address) {
+		return nil
+	}
 	at := strings.LastIndexByte(address, '@')
-	if at < 0 || at == len(address)-1 || strings.Contains(address, "..") || !isLocalPart(address[:at]) {
+	if d.LooseEmails || at < 0 || at == len(address)-1 || strings.Contains(address, "..") || !isLocalPart(address[:at]) {
 		return contract.Faults{d.Fault(contract.EmailForm, label)}
 	}
 	host := address[at+1:]
@@ -50,6 +53,9 @@ func checkEmail(d *contract.Dialect, label, address string) contract.Faults {
 	}
 	return append(faults, d.Fault(contract.HostIsLocal, host))
 }
+
+// looseEmail matches an address in the dialects with [contract.Dialect.LooseEmails] (openmage 6).
+var looseEmail = regexp.MustCompile(`^[^\n]+@[^\t-\r ]+\.[^\t-\r ]+$`)
 
 // A local part is ASCII: words separated by dots, or a quoted string.
 var (

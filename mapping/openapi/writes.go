@@ -149,7 +149,7 @@ func (b *builder) inputField(kind *record, f *contract.Field) *Schema {
 		return list(&Schema{Type: Types{"string"}, Enum: contract.ImageUses()})
 	case "file_mime_type":
 		s := &Schema{Type: Types{"string"}}
-		for _, t := range contract.ImageTypes() {
+		for _, t := range contract.ImageTypes(b.Dialect) {
 			s.Enum = append(s.Enum, t.MediaType)
 		}
 		return s

@@ -215,7 +215,7 @@ func imageMembers(fields []field, record adapter.Record) ([]codec.Member, error)
 // declaredType returns the media type to declare so that the file gets an extension: if possible,
 // the one that fits its bytes.
 func declaredType(mediaType, extension string) string {
-	all := contract.ImageTypes()
+	all := contract.ImageTypes(contract.OpenMage())
 	if slices.ContainsFunc(all, func(t contract.ImageType) bool { return t.MediaType == mediaType && "."+t.Extension == extension }) {
 		return mediaType
 	}
