@@ -35,7 +35,7 @@ func ExampleLoad_faults() {
 		}
 	}
 	// Output:
-	// environment PORTICO_DIALECT: dialect: "french" must be one of documented, magento
+	// environment PORTICO_DIALECT: dialect: "french" must be one of documented, magento, openmage
 	// environment PORTICO_LOG_LEVEL: log.level: "loud" must be one of debug, info, warn, error
 }
 

@@ -102,6 +102,11 @@ func (c *Config) WithRoutes(name string, text []byte) (*Config, error) {
 // finish converts the merged values, and validates the combinations.
 func (l *loader) finish() (*Config, error) {
 	sources := l.sources
+	for _, s := range l.settings {
+		if s.DefaultOpenMage != "" && l.values["dialect"].text == "openmage" && l.values[s.Name].origin == defaultOrigin {
+			l.set(s.Name, s.DefaultOpenMage, defaultOrigin)
+		}
+	}
 	config := &Config{Sections: map[string]map[string]string{}}
 	into := reflect.ValueOf(config).Elem()
 	assign(into, l.settings, l.values)

@@ -68,6 +68,24 @@ func compareConfigs() []cmp.Option {
 	}
 }
 
+// TestLoadDefaultOfOpenMage checks that a setting has its default of the dialect openmage there, and no other
+// place overrides a value that is set.
+func TestLoadDefaultOfOpenMage(t *testing.T) {
+	for settings, want := range map[string]string{
+		"PORTICO_DIALECT=openmage":                                     "base/default,rwd/default",
+		"PORTICO_DIALECT=openmage PORTICO_STORE_THEMES=default/modern": "default/modern",
+		"PORTICO_STORE_THEMES=":                                        "",
+	} {
+		got, err := config.Load(config.Sources{Sections: adapterSections(), Environ: strings.Fields(settings)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if themes := strings.Join(got.Store.Themes, ","); themes != want {
+			t.Errorf("%s: themes %q, want %q", settings, themes, want)
+		}
+	}
+}
+
 func TestLoadEveryCoreSetting(t *testing.T) {
 	file := writeFile(t, `
 listen: "[::1]:80"
@@ -307,7 +325,7 @@ func TestFaults(t *testing.T) {
 		{"section given twice", "log: {level: warn}\nlog: {format: json}", nil, nil,
 			[]string{`portico.yaml:2: log is already set in line 1`}},
 		{"list for a single value", "dialect: [a, b]", nil, nil,
-			[]string{`portico.yaml:1: dialect: "a,b" must be one of documented, magento`}},
+			[]string{`portico.yaml:1: dialect: "a,b" must be one of documented, magento, openmage`}},
 		{"list of lists", "trusted_proxies: [[a]]", nil, nil,
 			[]string{`portico.yaml:1: trusted_proxies must be a list of strings without commas`}},
 		{"list with a comma in an entry", "trusted_proxies: ['::1,::2']", nil, nil,
@@ -339,7 +357,7 @@ func TestFaults(t *testing.T) {
 			[]string{`absent.yaml: open absent.yaml: no such file or directory`}},
 
 		{"not one of the choices, in a flag", "", nil, []string{"--dialect=french"},
-			[]string{`flag --dialect: dialect: "french" must be one of documented, magento`}},
+			[]string{`flag --dialect: dialect: "french" must be one of documented, magento, openmage`}},
 		{"adapter that is not built in", "adapter: soap", nil, nil,
 			[]string{`portico.yaml:1: adapter: "soap" must be one of sql, rest`}},
 		{"value an adapter refuses", "sql.migrate: later", nil, nil,
@@ -347,7 +365,7 @@ func TestFaults(t *testing.T) {
 		{"value that a later layer replaces", "log.level: loud", []string{"PORTICO_LOG_LEVEL=warn"}, nil,
 			[]string{`portico.yaml:1: log.level: "loud" must be one of debug, info, warn, error`}},
 		{"long value", "dialect: " + strings.Repeat("x", 100), nil, nil,
-			[]string{`portico.yaml:1: dialect: "` + strings.Repeat("x", 64) + `" must be one of documented, magento`}},
+			[]string{`portico.yaml:1: dialect: "` + strings.Repeat("x", 64) + `" must be one of documented, magento, openmage`}},
 		{"secret", "auth.secret_key: open-sesame", nil, nil,
 			[]string{`portico.yaml:1: auth.secret_key: value must be 64 hexadecimal digits, or empty`}},
 		{"URL that is not a Redis URL", "cache.redis_url: http://:open-sesame@redis", nil, nil,
@@ -361,7 +379,7 @@ func TestFaults(t *testing.T) {
 		{"URL in another setting", "listen: http://ada:open-sesame@[::1]:80/", nil, nil,
 			[]string{`portico.yaml:1: listen: "http://…@[::1]:80/" must be host:port such as 127.0.0.1:8080, [::1]:8080 or :8080`}},
 		{"database in another setting", "dialect: mysql:ada:open-sesame@tcp(db)/shop", nil, nil,
-			[]string{`portico.yaml:1: dialect: "…@tcp(db)/shop" must be one of documented, magento`}},
+			[]string{`portico.yaml:1: dialect: "…@tcp(db)/shop" must be one of documented, magento, openmage`}},
 
 		{"operators' port off loopback without token", "ops.listen: 0.0.0.0:9464", nil, nil,
 			[]string{`default: ops.token: must be set, because ops.listen 0.0.0.0:9464 is not a loopback address`}},
@@ -407,7 +425,7 @@ func TestFaults(t *testing.T) {
 			[]string{"PORTICO_LISTEN=8080", "PORTICO_LOGLEVEL=warn", "PORTICO_OPS_LISTEN=:9464"}, []string{"--log-format=xml"},
 			[]string{
 				`portico.yaml:3: colour: unknown setting`,
-				`portico.yaml:1: dialect: "french" must be one of documented, magento`,
+				`portico.yaml:1: dialect: "french" must be one of documented, magento, openmage`,
 				`portico.yaml:2: stock.manage: "yes" must be true or false`,
 				`environment PORTICO_LOGLEVEL: unknown variable; did you mean PORTICO_LOG_LEVEL?`,
 				`environment PORTICO_LISTEN: listen: "8080" must be host:port such as 127.0.0.1:8080, [::1]:8080 or :8080`,

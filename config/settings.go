@@ -15,8 +15,10 @@ type Setting struct {
 	Name    string // name in the YAML file, with the section: "log.level"
 	Kind    Kind
 	Default string
-	Help    string   // one or two sentences, with the unit
-	Choices []string // allowed values of kinds Choice and Choices
+	// DefaultOpenMage is the default in the dialect openmage; "" if it is the same.
+	DefaultOpenMage string
+	Help            string   // one or two sentences, with the unit
+	Choices         []string // allowed values of kinds Choice and Choices
 	// MayBeEmpty: a value of kind Choices may be an empty list.
 	MayBeEmpty bool
 

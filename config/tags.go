@@ -60,6 +60,8 @@ func newSetting(field reflect.StructField) Setting {
 			s.MayBeEmpty = value == "true"
 		case "default":
 			s.Default = value
+		case "default_openmage":
+			s.DefaultOpenMage = value
 		case "range":
 			limits = value
 		case "pattern":

@@ -11,7 +11,7 @@ import (
 // TestTags checks that the tags of all settings and tables, and of the tables' keys, are known
 // and valid.
 func TestTags(t *testing.T) {
-	known := []string{"setting", "form", "choices", "empty", "default", "range", "pattern", "must", "flag", "secret", "reload", "help", "table", "identity", "example"}
+	known := []string{"setting", "form", "choices", "empty", "default", "default_openmage", "range", "pattern", "must", "flag", "secret", "reload", "help", "table", "identity", "example"}
 	var check func(reflect.Type)
 	check = func(of reflect.Type) {
 		for field := range of.Fields() {

@@ -114,7 +114,7 @@ func TestAction(t *testing.T) {
 			[]string{"FAILED  "}, []string{"## Store REST contract: failed", "<details><summary>The same in "}},
 		{"nothing listens", map[string]string{"url": "127.0.0.1:1"}, 2, []string{"nothing listens on 127.0.0.1:1"}, nil},
 		{"not a URL", map[string]string{"url": "ftp://shop.example"}, 2, []string{"--url: the scheme must be http or https"}, nil},
-		{"unknown dialect", map[string]string{"url": base, "dialect": "other"}, 2, []string{"--dialect must be documented or magento"}, nil},
+		{"unknown dialect", map[string]string{"url": base, "dialect": "other"}, 2, []string{`--dialect: unknown dialect "other"`}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			code, output, summary := action.runStep(t, "Test", temp, tt.inputs)

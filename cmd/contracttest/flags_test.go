@@ -78,9 +78,9 @@ func TestInvalidFlags(t *testing.T) {
 		{"no URL", []string{"--url", ""}, "--url is not set: give the base URL of the implementation"},
 		{"argument", []string{"http://h"}, `unknown command "http://h"`},
 		{"unknown flag", []string{"--ulr", "x"}, "unknown flag: --ulr"},
-		{"dialect", []string{"--dialect", "shopware"}, `--dialect must be documented or magento, not "shopware"`},
 		{"integers", []string{"--integers", "numbers"}, `--integers must be text or number, not "numbers"`},
 		{"integers of the document", []string{"--integers", "number"}, `--integers number needs another --dialect`},
+		{"dialect", []string{"--dialect", "shopware"}, `--dialect: unknown dialect "shopware": must be documented, magento or openmage`},
 		{"timeout", []string{"--timeout", "0s"}, "--timeout must be greater than 0s"},
 		{"parallel", []string{"--parallel", "0"}, "--parallel must be at least 1"},
 		{"run", []string{"--run", "("}, "--run: error parsing regexp"},
@@ -102,7 +102,7 @@ func TestInvalidFlags(t *testing.T) {
 		{"record without output", []string{"record", in("bad.json")}, "-o is not set: name the file or folder to write"},
 		{"record of no list", []string{"record", in("bad.json"), "-o", in("out.json")}, "bad.json: json: cannot unmarshal"},
 		{"record twice", []string{"record", in("bad.json"), in("../" + filepath.Base(folder) + "/bad.json"), "-o", in("out")}, "would both be written to"},
-		{"list of a dialect", []string{"list", "--dialect", "x"}, "--dialect must be documented or magento"},
+		{"list of a dialect", []string{"list", "--dialect", "x"}, `--dialect: unknown dialect "x": must be documented, magento or openmage`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			arguments := tt.arguments

@@ -179,7 +179,7 @@ func TestRefusals(t *testing.T) {
 			environ: map[string]string{"PORTICO_OPS_TOKEN": apptest.OpsToken}, want: []string{demoIsPublic}},
 		{name: "public operators' port without a token", arguments: []string{"serve", "--demo", "--demo-public", "--listen", "127.0.0.1:0", "--ops-listen", "0.0.0.0:0"},
 			want: []string{"ops.token", "must be set"}},
-		{name: "dialect", arguments: append([]string{"serve", "--demo", "--dialect", "soap"}, free...), want: []string{"flag --dialect", `"soap" must be one of documented, magento`}},
+		{name: "dialect", arguments: append([]string{"serve", "--demo", "--dialect", "soap"}, free...), want: []string{"flag --dialect", `"soap" must be one of documented, magento, openmage`}},
 		{name: "dialect of routes", arguments: []string{"routes", "--dialect", "soap"}, want: []string{`dialect: "soap"`, "documented, magento"}},
 		{name: "log level", arguments: append([]string{"serve", "--demo", "--log-level", "loud"}, free...), want: []string{"flag --log-level", "debug, info, warn, error"}},
 		{name: "log format", arguments: append([]string{"serve", "--demo", "--log-format", "xml"}, free...), want: []string{"flag --log-format", "text, json"}},
