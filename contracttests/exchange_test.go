@@ -2,6 +2,7 @@ package contracttests
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"regexp"
 	"strings"
@@ -165,4 +166,29 @@ func FuzzLoad(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestReplaceReplies checks that replies in which a later version differs replace the recorded ones, and
+// that every one has its step.
+func TestReplaceReplies(t *testing.T) {
+	for data, want := range map[string]string{
+		`[{"name":"a","clause":"openmage 6","replies":[null,{"status":404,"body":"new"}]}]`: "old new, openmage 6",
+		`[{"name":"b","clause":"openmage 6","replies":[null,null]}]`:                        `"b" is no exchange of 2 steps`,
+		`[{"name":"a","clause":"openmage 6","replies":[null]}]`:                             `"a" is no exchange of 1 steps`,
+		`[{"name":"a","clause":"openmage 6","replies":[null,{"status":1}]}]`:                "step 2: status 1",
+		`[{"name":"a","when":"later"}]`:                                                     "unknown field",
+	} {
+		steps := []Step{step("GET", "/a", "old"), step("GET", "/b", "old")}
+		for i := range steps {
+			steps[i].As = Guest
+		}
+		all := []Exchange{{Name: "a", Clause: "wire 1", Steps: steps}}
+		got := fmt.Sprint(replaceReplies(all, []byte(data)))
+		if got == "<nil>" {
+			got = steps[0].Response.Body + " " + steps[1].Response.Body + ", " + strings.TrimPrefix(all[0].Clause, "wire 1; ")
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", data, got, want)
+		}
+	}
 }
