@@ -260,8 +260,9 @@ var faults = [faultCount]cells[Fault]{
 	// Portico's own limit; the original has none
 	TooManyRequests: both(Fault{Code: 429, Message: "Too many requests."}),
 	// contract 8.4; stock_orders 2.3 and 2.4
-	EmptyValue:    both(Fault{Code: 400, Message: "Empty value for %s in request."}),
-	RequiredValue: both(Fault{Code: 400, Message: "%s: Value is required and can't be empty"}),
+	EmptyValue: both(Fault{Code: 400, Message: "Empty value for %s in request."}),
+	RequiredValue: {documented: Fault{Code: 400, Message: "%s: Value is required and can't be empty"}, magento: Fault{Code: 400, Message: "%s: Value is required and can't be empty"},
+		openmage: &Fault{Code: 400, Message: "%s: This value should not be blank."}},
 	BrokenRule:    both(Fault{Code: 400, Message: "%s: %s"}),
 	ItemIDInvalid: both(Fault{Code: 400, Message: `Invalid value for "item_id" in request.`}),
 	ItemIDMissing: {documented: Fault{Code: 400, Message: "Missing item_id in request."}, magento: Fault{Code: 400, Message: `Invalid value for "item_id" in request.`}},

@@ -21,6 +21,10 @@ func productCategoryFields() *FieldTable {
 		t.addAlwaysAbsent(role, absentProductFields(role)...)
 	}
 	t.addAlwaysAbsent(everybody, "created_at", "updated_at")
+	t.Rules = RuleTable{
+		Rules:    []Rule{{Field: "category_id", Check: Given, Required: true, Fault: RequiredValue}, {Field: "category_id", Check: Integer, Fault: CategoryIDInvalid}},
+		openmage: []Rule{{Field: "category_id", Check: NotBlank, Required: true, Fault: RequiredValue}, {Field: "category_id", Check: JSONInteger, Fault: CategoryIDInvalid}},
+	}
 	return t
 }
 

@@ -1,8 +1,10 @@
 package contract
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Limits of stock quantities (stock_orders 2.3).
@@ -89,7 +91,48 @@ func stockItemRules(fields []Field) RuleTable {
 	for i := range rules {
 		rules[i].Fault = BrokenRule
 	}
-	return RuleTable{Rules: rules}
+	demanded := Rule{Field: "qty", Check: Filled, Required: true, Fault: RequiredValue}
+	return RuleTable{Rules: append(rules, demanded), openmage: openMageStockRules(rules)}
+}
+
+// openMageStockRules returns the rules of OpenMage for the fields that have rules (openmage 1). Null
+// stores the value of a new item.
+func openMageStockRules(of []Rule) []Rule {
+	wholeRange := Rule{Check: InRange, Max: maxWhole, Message: `This value should be between "0" and "99999999".`}
+	numeric := Rule{Check: Numeric, Message: "This value should be a valid number."}
+	whole := func(message, null string) []Rule {
+		return []Rule{{Check: JSONInteger, Message: message, Null: null}, numeric, wholeRange}
+	}
+	const number = `Please enter a valid number in "%s" field`
+	byField := map[string][]Rule{
+		"qty": {numeric, {Check: InRange, Min: -maxQty, Max: maxQty, Message: `This value should be between "-99999999.9999" and "99999999.9999".`}},
+		"min_qty": {{Check: JSONFloat, Message: fmt.Sprintf(number, "min_qty"), Null: "0"}, numeric,
+			{Check: InRange, Max: maxQty, Message: `This value should be between "0" and "99999999.9999".`}},
+		"min_sale_qty":     whole(fmt.Sprintf(number, "min_sale_qty"), "1"),
+		"max_sale_qty":     whole(fmt.Sprintf(number, "max_sale_qty"), "0"),
+		"qty_increments":   whole(incrementsMessage, "0"),
+		"notify_stock_qty": {{Check: JSONFloat, Message: fmt.Sprintf(number, "notify_stock_qty")}},
+	}
+	rules := []Rule{{Field: "qty", Check: NotBlank, Required: true, Fault: RequiredValue}}
+	for _, old := range of {
+		if slices.ContainsFunc(rules, func(r Rule) bool { return r.Field == old.Field && !r.Required }) {
+			continue
+		}
+		news := byField[old.Field]
+		if news == nil { // a flag, or backorders
+			null := "0"
+			if strings.HasPrefix(old.Field, "use_config_") {
+				null = "1"
+			}
+			news = []Rule{{Check: CharacterOrEmpty, Options: old.Options, Message: "This value is not valid.", Null: null},
+				{Check: NotList, Message: "This value should be of type string."}}
+		}
+		for _, r := range news {
+			r.Field, r.Fault = old.Field, BrokenRule
+			rules = append(rules, r)
+		}
+	}
+	return rules
 }
 
 const incrementsMessage = `Please use numbers only in "qty_increments" field. Please avoid spaces or other characters such as dots or commas.`

@@ -35,6 +35,8 @@ type Rule struct {
 	// OptionStorage is the form in which the original stores an option that it keeps as a
 	// text.
 	OptionStorage OptionStorage
+	// Null is the number that a null stores; "" stands for null.
+	Null string
 	// Twice is the fault of two entries of a [PriceList] for the same customers and quantity.
 	Twice FaultKey
 	// Characters and Bytes are lengths to which a longer text is cut; 0 means no limit.
@@ -108,10 +110,31 @@ const (
 	Between
 	// Float: a number; a text may group its digits with commas.
 	Float
-	// Whole: an integer.
+	// Whole: an integer. Integer: one of at most 64 bits, which a text may surround with blanks.
 	Whole
+	Integer
 	// OneCharacter: one of Options, each a single character, or a number whose text is one.
 	OneCharacter
+
+	// NotBlank: neither null nor false, and not an empty text or list. Given: the same, nor a text of
+	// blanks. Filled: the same, nor the fraction 0.0. A rule with one of them demands the field.
+	NotBlank
+	Given
+	Filled
+
+	// The checks of OpenMage (openmage 1), which go by the type in JSON and accept null.
+	// JSONFloat: a number with a fraction or an exponent, or beyond 64 bits.
+	JSONFloat
+	// Numeric: a number or a numeric text.
+	Numeric
+	// InRange: not a number or numeric text outside Min to Max.
+	InRange
+	// NotList: neither a list nor an object.
+	NotList
+	// CharacterOrEmpty: [OneCharacter], true for 1, an empty text, a list or an object.
+	CharacterOrEmpty
+	// JSONInteger: an integer of at most 64 bits.
+	JSONInteger
 
 	// Email: an e-mail address.
 	Email
@@ -137,6 +160,9 @@ const (
 func (c Check) Stored() bool {
 	return c != Switch && c != Ignored && c != Password && c != Region && c < Set
 }
+
+// AcceptsNull reports whether a null satisfies the check and stores [Rule.Null].
+func (c Check) AcceptsNull() bool { return JSONFloat <= c && c <= JSONInteger }
 
 // An OptionList is the source of the codes of an [Option] or a [NumberOption].
 type OptionList uint8
@@ -205,6 +231,8 @@ const MaxTextLength = 255
 type RuleTable struct {
 	// Rules are the rules of the contract's fields, in the order of their checks.
 	Rules []Rule
+	// openmage are the rules in the dialect openmage; nil: the same.
+	openmage []Rule
 	// Added is the rule of a field that the store added, without its name; requiredAdded names those
 	// that a new record must have.
 	Added         Rule
@@ -215,6 +243,15 @@ type RuleTable struct {
 	// NullRemoves: a null, and any empty value of an attribute that is not a text, removes
 	// the stored value; otherwise it stores null.
 	NullRemoves bool
+}
+
+// In returns the table with the rules of dialect d.
+func (t *RuleTable) In(d *Dialect) *RuleTable {
+	in := *t
+	if d.column == openmage && t.openmage != nil {
+		in.Rules = t.openmage
+	}
+	return &in
 }
 
 // With returns the rules including the rules of fields that the store added. The rules of

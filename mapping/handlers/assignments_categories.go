@@ -3,7 +3,6 @@ package handlers
 import (
 	"context"
 	"net/url"
-	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/codec"
@@ -17,6 +16,7 @@ type CategoryAssignments struct {
 	resource.Resource
 	finder     *ProductFinder
 	categories resource.Source
+	parser     *input.Parser
 }
 
 // NewCategoryAssignments returns the handler of assignments to categories.
@@ -26,7 +26,7 @@ func NewCategoryAssignments(d *contract.Dialect, fields *contract.Fields, backen
 		return nil, err
 	}
 	categories, err := backend.Source(adapter.Categories)
-	return &CategoryAssignments{base, finder, categories}, err
+	return &CategoryAssignments{base, finder, categories, input.NewParser(d, fields.ProductCategories, base.Schema, nil, base.Locale)}, err
 }
 
 // ListProductCategories handles GET /products/:id/categories. The list is sorted by
@@ -110,19 +110,17 @@ func (h *CategoryAssignments) CreateProductCategory(ctx context.Context, c *reso
 // readCategoryID parses category_id, the only field of an assignment.
 func (h *CategoryAssignments) readCategoryID(body *codec.Node) (int64, error) {
 	const field = "category_id"
+	read := input.Body{Parser: h.parser, Node: body}
+	read.CheckDemanded()
 	sent, ok := body.Get(field)
-	var faults contract.Faults
-	if !ok || input.IsMissing(sent) || sent.Kind == codec.Text && strings.Trim(sent.Text, input.Blanks) == "" {
-		faults = append(faults, h.Dialect.Fault(contract.RequiredValue, field))
-	}
 	if ok {
-		category, isWhole := input.WholeNumber(sent)
-		if isWhole {
-			return category, nil
-		}
-		faults = append(faults, h.Dialect.Fault(contract.CategoryIDInvalid))
+		read.CheckAll(field, sent)
 	}
-	return 0, append(faults, h.Dialect.Fault(contract.PreValidation))
+	if len(read.Faults) > 0 {
+		return 0, read.Err()
+	}
+	category, _ := input.WholeNumber(sent)
+	return category, nil
 }
 
 // DeleteProductCategory handles DELETE /products/:id/categories/:category_id.

@@ -91,29 +91,9 @@ func (rules *stockRules) parseBatchEntry(entry *codec.Node) stockChange {
 func (rules *stockRules) newChange(body *codec.Node) stockChange {
 	change := stockChange{Body: input.Body{Parser: rules.parser, Node: body}, Values: make(map[int]*codec.Node, len(body.Members))}
 	if !rules.Dialect.PartialUpdates {
-		if qty, sent := body.Get("qty"); !sent || isMissingQty(qty) {
-			change.Add(contract.RequiredValue, "qty")
-		}
+		change.CheckDemanded()
 	}
 	return change
-}
-
-// isMissingQty reports whether the original takes a value for missing. The fraction 0.0
-// is missing, the integer 0 is not.
-func isMissingQty(n *codec.Node) bool {
-	switch n.Kind {
-	case codec.Null, codec.False:
-		return true
-	case codec.Number:
-		_, number, whole := codec.ParseLiteral(n.Text)
-		return !whole && number == 0
-	case codec.Text:
-		return strings.Trim(n.Text, " \t\n\r\v\f") == ""
-	case codec.Struct:
-		return len(n.Members) == 0
-	default:
-		return false
-	}
 }
 
 // parseField checks one member and adds its value or its faults to change.
@@ -142,11 +122,7 @@ func (rules *stockRules) parseField(change *stockChange, m *codec.Member) {
 func (rules *stockRules) Apply(change stockChange, current adapter.Record) adapter.Record {
 	next := adapter.NewRecord(current.Schema)
 	for at, node := range change.Values {
-		if current.Schema.Attributes[at].Kind == adapter.KindDecimal {
-			next.Values[at] = input.Decimal(parseDecimal(node))
-		} else {
-			next.Values[at] = adapter.IntegerValue(parseFlag(node))
-		}
+		next.Values[at] = change.stored(&current.Schema.Attributes[at], node)
 	}
 	level := stockLevel{rules: rules, change: change, current: current}
 	next.Values[rules.changedAuto] = adapter.IntegerValue(0)
@@ -159,6 +135,20 @@ func (rules *stockRules) Apply(change stockChange, current adapter.Record) adapt
 		next.Values[rules.lowStockSince] = adapter.TextValue(rules.now().UTC().Format(time.DateTime))
 	}
 	return next
+}
+
+// stored returns the value that a node stores. A change that comes with a product has no rules, and its
+// nulls store 0.
+func (change *stockChange) stored(a *adapter.Attribute, node *codec.Node) adapter.Value {
+	if node.Kind == codec.Null && change.Parser != nil {
+		if rule := change.Rule(a.Name); rule != nil && rule.Check.AcceptsNull() {
+			return nullValue(a.Kind, rule.Null)
+		}
+	}
+	if a.Kind == adapter.KindDecimal {
+		return input.Decimal(parseDecimal(node))
+	}
+	return adapter.IntegerValue(parseFlag(node))
 }
 
 // parseDecimal returns the number that a value of a decimal field is stored as. In a
@@ -251,4 +241,15 @@ func (l stockLevel) amount(at int) float64 {
 	default:
 		return parseDecimal(sent)
 	}
+}
+
+// nullValue returns the value of a kind that a null stores: a number, or null for "" (openmage 1).
+func nullValue(kind adapter.Kind, number string) adapter.Value {
+	switch {
+	case number == "":
+		return adapter.NullValue()
+	case kind == adapter.KindDecimal:
+		return input.Decimal(codec.LeadingNumber(number))
+	}
+	return adapter.IntegerValue(int64(codec.LeadingNumber(number)))
 }

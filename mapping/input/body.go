@@ -217,10 +217,20 @@ func (b *Body) checkCountry(ctx context.Context, rule *Rule, n *codec.Node) erro
 	return err
 }
 
-// CheckAll checks the value of one field by all rules of the field.
+// CheckAll checks the value of one field by all rules of the field but the one that demands it.
 func (b *Body) CheckAll(field string, n *codec.Node) {
 	for i := range b.Rules {
-		if rule := &b.Rules[i]; rule.Field == field && !satisfies(&rule.Rule, nil, n) {
+		if rule := &b.Rules[i]; rule.Field == field && !rule.Required && !satisfies(&rule.Rule, nil, n) {
+			b.Report(&rule.Rule, rule.Fault, n)
+		}
+	}
+}
+
+// CheckDemanded checks that the body has the fields that rules demand.
+func (b *Body) CheckDemanded() {
+	for i := range b.Rules {
+		rule := &b.Rules[i]
+		if n, sent := b.Get(rule.Field); rule.Required && !(sent && satisfies(&rule.Rule, nil, n)) {
 			b.Report(&rule.Rule, rule.Fault, n)
 		}
 	}

@@ -28,9 +28,41 @@ func satisfies(rule *contract.Rule, codes []string, n *codec.Node) bool {
 		return isFloat(n)
 	case contract.Whole:
 		return isWhole(n)
+	case contract.Integer:
+		_, ok := WholeNumber(n)
+		return ok
 	case contract.OneCharacter:
 		// The original allows one line break after the character.
 		return (n.Kind == codec.Number || n.Kind == codec.Text) && slices.Contains(rule.Options, strings.TrimSuffix(n.String(), "\n"))
+	default:
+		return isJSON(rule, n)
+	}
+}
+
+// isJSON is satisfies for the checks of values that are demanded, and of OpenMage (openmage 1).
+func isJSON(rule *contract.Rule, n *codec.Node) bool {
+	literal := false // an integer
+	if n.Kind == codec.Number {
+		_, _, literal = codec.ParseLiteral(n.Text)
+	}
+	number, numeric := Number(n)
+	switch rule.Check {
+	case contract.NotBlank, contract.Given, contract.Filled:
+		blank := n.Kind == codec.Text && strings.Trim(n.Text, Blanks) == ""
+		return !IsMissing(n) && (rule.Check == contract.NotBlank || !blank) && !(rule.Check == contract.Filled && n.Kind == codec.Number && !literal && number == 0)
+	case contract.JSONFloat:
+		return n.Kind == codec.Null || n.Kind == codec.Number && !literal
+	case contract.JSONInteger:
+		return n.Kind == codec.Null || literal
+	case contract.Numeric:
+		return n.Kind == codec.Null || numeric
+	case contract.InRange:
+		return !numeric || number >= rule.Min && number <= rule.Max
+	case contract.NotList:
+		return n.Kind != codec.Struct
+	case contract.CharacterOrEmpty:
+		one := slices.Contains(rule.Options, strings.TrimSuffix(n.String(), "\n"))
+		return IsEmpty(n) || n.Kind == codec.Struct || n.Kind != codec.False && one
 	default:
 		return true
 	}

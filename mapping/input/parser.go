@@ -36,7 +36,7 @@ type Rule struct {
 // dates in the order of a locale.
 func NewParser(d *contract.Dialect, fields *contract.FieldTable, schema *adapter.Schema, codes Codes, locale contract.Locale) *Parser {
 	p := &Parser{dialect: d, schema: schema, table: &fields.Rules, codes: codes, dates: DateReader{locale, d.MisreadsMonths}}
-	for _, rule := range fields.Rules.With(added(fields, schema)...) {
+	for _, rule := range fields.Rules.In(d).With(added(fields, schema)...) {
 		at, ok := schema.Index(rule.Field)
 		if !ok {
 			p.Rules = append(p.Rules, Rule{Rule: rule, At: -1})
