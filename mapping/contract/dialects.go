@@ -152,6 +152,12 @@ type Dialect struct {
 	RangeNeedsNumber bool
 	// KeepsAnyBytes: the bytes of an image need not be one (openmage 5).
 	KeepsAnyBytes bool
+	// RewrittenURLs: url is the rewritten address of the page at the store view, if the product has one;
+	// otherwise always the one by its id (openmage 3).
+	RewrittenURLs bool
+	// RomanizedURLKeys: a url_key spells signs and the letters of all scripts in Latin letters; otherwise
+	// only letters of some scripts (openmage 4).
+	RomanizedURLKeys bool
 	// column selects this dialect's cell in a table row.
 	column column
 }
@@ -248,6 +254,7 @@ func OpenMage() *Dialect {
 	d := Magento()
 	d.Name, d.column = "openmage", openmage
 	d.LooseEmails, d.ListsStoreNothing, d.RangeNeedsNumber, d.KeepsAnyBytes = true, true, true, true
+	d.RewrittenURLs, d.RomanizedURLKeys = true, true
 	return d
 }
 

@@ -26,6 +26,7 @@ type productReply struct {
 	needsBuyer, needsStock, needsGallery, needsSite bool
 
 	buyer *buyer
+	shop  *resource.Shop
 	site  *resource.PriceSite      // whose entries of price lists an Admin reads
 	stock map[int64]adapter.Record // by product
 	// view is the scope at which the products are read; gallery holds the first images of a
@@ -101,6 +102,10 @@ func (products *Products) newProductReply(c *resource.Call, r *resource.Resource
 			p.needsGallery = true
 		case "url":
 			p.needed.Stored = append(p.needed.Stored, "default_url_key")
+			if products.Dialect.RewrittenURLs {
+				p.needed.Stored = append(p.needed.Stored, "request_path")
+				p.needsSite = true
+			}
 		}
 	}
 	if p.needsBuyer {
@@ -136,7 +141,7 @@ func (p *productReply) load(ctx context.Context, products []adapter.Record) erro
 		if err != nil {
 			return err
 		}
-		p.site = &shop.PriceScope(p.view).PriceSite
+		p.shop, p.site = shop, &shop.PriceScope(p.view).PriceSite
 	}
 	if p.needsGallery {
 		for _, product := range products {
@@ -199,7 +204,7 @@ func (p *productReply) computedField(name string, product adapter.Record) (codec
 	case "image_url":
 		return codec.TextNode(imageURL(p.c, p.of.links, product)), true
 	case "url":
-		return codec.TextNode(p.of.links.Page(p.c, productPagePath(product))), true
+		return codec.TextNode(p.pageURL(product)), true
 	case "buy_now_url":
 		return codec.TextNode(p.buyNowURL(product)), true
 	case "total_reviews_count":
@@ -340,6 +345,14 @@ func (p *productReply) mediaGallery() codec.Node {
 		images[i] = r.Render(p.c, image, fields)
 	}
 	return codec.RecordNode(codec.Member{Key: "images", Value: codec.ListNode(images)}, codec.Member{Key: "values", Value: codec.ListNode(nil)})
+}
+
+// pageURL returns the address of the product's page in the shop.
+func (p *productReply) pageURL(product adapter.Record) string {
+	if path := product.Get("request_path").Text(); path != "" && p.Dialect.RewrittenURLs {
+		return p.of.links.Rewritten(p.c, path, p.shop, p.view)
+	}
+	return p.of.links.Page(p.c, productPagePath(product))
 }
 
 // productPagePath returns the path of the product's page in the shop.

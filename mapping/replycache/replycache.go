@@ -124,7 +124,7 @@ func New(d *contract.Dialect, settings ReplySettings, hideSoldOut bool) *Guests 
 	sum := sha256.New()
 	links := &settings.Links
 	for _, part := range []string{
-		"portico replies " + strconv.Itoa(Format), d.Name, links.PublicURL, links.LinkURL, strconv.FormatBool(links.CodeInLinks),
+		"portico replies " + strconv.Itoa(Format), d.Name, links.PublicURL, links.LinkURL, strconv.FormatBool(links.CodeInLinks), strconv.FormatBool(links.SingleStoreMode),
 		links.MediaURL, links.SecureMediaURL, settings.Fingerprint,
 	} {
 		hashText(sum, part)

@@ -16,6 +16,8 @@ type LinkSettings struct {
 	LinkURL string
 	// CodeInLinks: addresses of pages have the code of the default scope behind index.php.
 	CodeInLinks bool
+	// SingleStoreMode: rewritten addresses do not name the store view while there is only one.
+	SingleStoreMode bool
 	// MediaURL is the address of the folder media, and SecureMediaURL that in replies to requests over
 	// https. Without SecureMediaURL it is MediaURL; without both the folder is below the base URL of the
 	// service.
@@ -30,11 +32,12 @@ type Links struct {
 	public, page       string // "": of the request
 	pageFolder         string
 	media, secureMedia string // "": below the base URL
+	settings           LinkSettings
 }
 
 // NewLinks returns the links of a shop.
 func NewLinks(s LinkSettings) *Links {
-	l := &Links{public: withoutSlash(s.PublicURL), pageFolder: "/index.php"}
+	l := &Links{public: withoutSlash(s.PublicURL), pageFolder: "/index.php", settings: s}
 	if s.CodeInLinks {
 		l.pageFolder += "/" + AdminStore
 	}
@@ -59,6 +62,20 @@ func (l *Links) Page(c *Call, path string) string {
 		return l.page + path
 	}
 	return c.Scheme + "://" + c.HTTP.Host + l.pageFolder + path
+}
+
+// Rewritten returns the address of a page of the shop at a store view, in the reply to c. path is the
+// rewritten one, without a slash in front. The address names the store view: with CodeInLinks in its
+// path, otherwise in its query (openmage 3).
+func (l *Links) Rewritten(c *Call, path string, shop *Shop, view StoreView) string {
+	base := strings.TrimSuffix(l.Page(c, ""), "/"+AdminStore)
+	switch {
+	case l.settings.CodeInLinks:
+		return base + "/" + view.Code + "/" + path
+	case l.settings.SingleStoreMode && len(shop.Views) == 1:
+		return base + "/" + path
+	}
+	return base + "/" + path + "?___store=" + view.Code
 }
 
 // Media returns the address of a file in the reply to c: path is that of its folder in the folder media,

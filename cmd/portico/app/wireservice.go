@@ -158,7 +158,7 @@ func priceSettings(cfg *config.Store) resource.PriceSettings {
 // linkSettings returns the settings of the addresses in replies.
 func linkSettings(cfg *config.Config) resource.LinkSettings {
 	return resource.LinkSettings{
-		PublicURL: cfg.PublicURL, LinkURL: cfg.Store.LinkURL, CodeInLinks: cfg.Store.CodeInLinks,
+		PublicURL: cfg.PublicURL, LinkURL: cfg.Store.LinkURL, CodeInLinks: cfg.Store.CodeInLinks, SingleStoreMode: cfg.Store.SingleStoreMode,
 		MediaURL: cfg.Store.MediaURL, SecureMediaURL: cfg.Store.SecureMediaURL,
 	}
 }
