@@ -27,7 +27,7 @@ func NewWebsiteAssignments(d *contract.Dialect, fields *contract.Fields, backend
 		return nil, err
 	}
 	products, err := backend.Source(adapter.Products)
-	return &WebsiteAssignments{base, products, shops, newURLKeys(), log}, err
+	return &WebsiteAssignments{base, products, shops, newURLKeys(d), log}, err
 }
 
 // websitesProductID returns the id of the product in the path of a call on its websites.

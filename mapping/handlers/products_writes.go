@@ -50,7 +50,7 @@ func NewProductWrites(d *contract.Dialect, fields *contract.Fields, backend *res
 	w := &ProductWrites{
 		Resource: &products,
 		types:    contract.ProductTypes(),
-		urlKeys:  newURLKeys(),
+		urlKeys:  newURLKeys(d),
 		settings: settings,
 		prices:   prices,
 		clock:    now,

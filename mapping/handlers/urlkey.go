@@ -5,6 +5,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/portico-commerce/portico/mapping/contract"
 )
 
 // transliterations returns the Latin spelling of signs, and of letters that are not a
@@ -30,45 +32,64 @@ const maxURLKey = 255
 // URLKeyFromName returns the url_key that a product without one gets from its name, or "" if the name
 // has no letters and digits.
 func URLKeyFromName(name string) string {
-	key := newURLKeys().Generate(name)
+	key := newURLKeys(contract.Magento()).Generate(name)
 	return strings.TrimSuffix(key[:min(len(key), maxURLKey)], "-")
 }
 
 // A urlKeys generates url_keys.
-type urlKeys struct{ transliterations map[rune]string }
+type urlKeys struct {
+	transliterations map[rune]string
+	// romanize returns the spelling of a letter that is not in transliterations; nil: it is a gap.
+	romanize func(rune) string
+	// entities replaces what a text has in HTML; nil: nothing.
+	entities *strings.Replacer
+}
 
-// newURLKeys returns a generator.
-func newURLKeys() urlKeys { return urlKeys{transliterations()} }
+// newURLKeys returns the generator of a dialect.
+func newURLKeys(d *contract.Dialect) urlKeys {
+	if d.RomanizedURLKeys {
+		return urlKeys{transliterations: openMageTransliterations(), romanize: romanize}
+	}
+	return urlKeys{transliterations: transliterations(), entities: strings.NewReplacer("&amp;", "and")}
+}
 
 // Generate returns the url_key for a text: its letters, transliterated and in lower case,
 // and its digits, with one dash for everything between them. It is "" for a text without
 // letters and digits.
 func (k urlKeys) Generate(text string) string {
 	var b strings.Builder
+	if k.entities != nil {
+		text = k.entities.Replace(text)
+	}
 	gap := false
-	for _, r := range norm.NFC.String(strings.ReplaceAll(text, "&amp;", "and")) {
+	for _, r := range norm.NFC.String(text) {
 		spelled, letter := k.transliterate(r)
-		switch {
-		case !letter:
-			gap = true
-			continue
-		case spelled == "":
-			continue
-		case gap && b.Len() > 0:
-			b.WriteByte('-')
+		gap = gap || !letter
+		for _, latin := range []byte(spelled) {
+			if latin = byte(unicode.ToLower(rune(latin))); !isLatin(rune(latin)) {
+				gap = true
+				continue
+			}
+			if gap && b.Len() > 0 {
+				b.WriteByte('-')
+			}
+			gap = false
+			b.WriteByte(latin)
 		}
-		gap = false
-		b.WriteString(spelled)
 	}
 	return b.String()
 }
 
+// isLatin reports whether a character is a digit, or a letter without an accent, in lower case.
+func isLatin(r rune) bool { return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' }
+
 // transliterate returns the spelling of r. ok is false if r counts as a gap between
 // words.
 func (k urlKeys) transliterate(r rune) (string, bool) {
+	sent := r
 	for range 2 {
 		r = unicode.ToLower(r)
-		if '0' <= r && r <= '9' || 'a' <= r && r <= 'z' {
+		if isLatin(r) {
 			return string(r), true
 		}
 		if spelled, ok := k.transliterations[r]; ok {
@@ -77,5 +98,9 @@ func (k urlKeys) transliterate(r rune) (string, bool) {
 		base := []rune(norm.NFD.String(string(r))) // the base letter, followed by its accents
 		r = base[0]
 	}
-	return "", false
+	if k.romanize == nil {
+		return "", false
+	}
+	spelled := k.romanize(sent)
+	return spelled, spelled != ""
 }

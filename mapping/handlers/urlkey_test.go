@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/portico-commerce/portico/mapping/contract"
 )
 
 // TestURLKeyOfName checks that a key made from a name is not too long.
@@ -20,7 +22,7 @@ func TestURLKeyOfName(t *testing.T) {
 
 // TestURLKey checks the rules and examples of products 6.
 func TestURLKey(t *testing.T) {
-	keys := urlKeys{transliterations()}
+	keys := newURLKeys(contract.Magento())
 	for text, want := range map[string]string{
 		"Full Product!":               "full-product",
 		"Some Key/With.dots":          "some-key-with-dots",
@@ -65,7 +67,7 @@ func FuzzURLKey(f *testing.F) {
 	for _, seed := range []string{"Full Product!", "Straße &amp; Чайник", "\xff\u0301ß", "--"} {
 		f.Add(seed)
 	}
-	keys := urlKeys{transliterations()}
+	keys := newURLKeys(contract.Magento())
 	form := regexp.MustCompile(`^(?:[0-9a-z]+(?:-[0-9a-z]+)*)?$`)
 	f.Fuzz(func(t *testing.T, text string) {
 		key := keys.Generate(text)
@@ -76,4 +78,44 @@ func FuzzURLKey(f *testing.F) {
 			t.Errorf("the key of %q is %q, and its key %q", text, key, again)
 		}
 	})
+}
+
+// TestOpenMageURLKey checks the keys that OpenMage 20.18 makes of names (openmage 4).
+func TestOpenMageURLKey(t *testing.T) {
+	keys := newURLKeys(contract.OpenMage())
+	for text, want := range map[string]string{
+		"Tea & Coffee":   "tea-and-coffee",
+		"50% off":        "50-percent-off",
+		"№ 5":            "no-5",
+		"中文 茶壶":          "zhong-wen-cha-hu",
+		"Ärger über Öl":  "arger-uber-ol",
+		"Ελληνικά Ωμέγα": "ellenika-omega",
+		"Привет мир щётка объём": "privet-mir-setka-ob-em",
+		"Łódź żółw":                  "lodz-zolw",
+		"Straße":                     "strasse",
+		"Smörgåsbord ÆØÅ":            "smorgasbord-aeoa",
+		"naïve café":                 "naive-cafe",
+		"ø @ © ® ™ € £ $ ½ ² µ":      "o-at-c-r-tm-eur-gbp-1-2-2-u",
+		"“quotes” – dash — em … ‘x’": "quotes-dash-em-x",
+		"Ünï/\"q\"":                  "uni-q",
+		"İstanbul ışık ğüşçö":        "istanbul-isik-gusco",
+		"עברית":                      "bryt",
+		"Đặng Việt":                  "dang-viet",
+		"ﬁ ﬂ":                        "fi-fl",
+		"x_y.z,a;b":                  "x-y-z-a-b",
+		"a&amp;b":                    "a-and-amp-b",
+		"Þór ð ŋ ĸ ſ":                "thor-d-n-q-s",
+		"Ψωμί αυγό ευ Χριστός":       "psomi-augo-eu-christos",
+		"Українська їжак ґ є":        "ukrains-ka-izak-g-e",
+		"Čeština řeřicha":            "cestina-rericha",
+		"'lone'":                     "lone",
+		"+ = # ~ ^ |":                "",
+		"Naïve’s":                    "naive-s",
+		"a中b":                        "a-zhongb",
+		"me@home":                    "me-at-home",
+	} {
+		if got := keys.Generate(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
 }
