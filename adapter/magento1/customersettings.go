@@ -62,22 +62,67 @@ func (d settingsReader) confirmation(ctx context.Context, tx *sql.Tx, config *co
 // isMagento reports whether the store runs Magento rather than OpenMage, as far as core_resource says,
 // and on what evidence. Both have the core module of 1.6.0.7 or earlier; OpenMage alone has later ones.
 func (d settingsReader) isMagento(ctx context.Context, tx *sql.Tx) (isMagento bool, evidence string, err error) {
-	version, last := "", [...]int64{1, 6, 0, 7}
-	err = d.conn.eachIfTable(ctx, tx, "core_resource", "SELECT version FROM "+d.conn.Table("core_resource")+" WHERE code = 'core_setup'", func(r row) error {
-		version = d.conn.TextOf(r[0])
-		return nil
-	})
+	version, err := d.moduleVersion(ctx, tx, "core_setup")
 	if version == "" {
 		return false, "no core_setup in core_resource names the software, and OpenMage is assumed", err
 	}
-	var numbers []int64
-	for part := range strings.SplitSeq(version, ".") {
-		numbers = append(numbers, leadingInt(part))
-	}
-	if slices.Compare(numbers, last[:]) > 0 {
+	if isLater(version, "1.6.0.7") {
 		return false, "core_setup " + version + " in core_resource is OpenMage's", err
 	}
 	return true, "core_setup " + version + " in core_resource is Magento's, or that of an early OpenMage", err
+}
+
+// moduleVersion returns the version in which a module of the legacy store has made its tables, or ""
+// if there is none.
+func (d settingsReader) moduleVersion(ctx context.Context, tx *sql.Tx, module string) (version string, err error) {
+	err = d.conn.eachIfTable(ctx, tx, "core_resource", "SELECT version FROM "+d.conn.Table("core_resource")+" WHERE code = '"+module+"'", func(r row) error {
+		version = d.conn.TextOf(r[0])
+		return nil
+	})
+	return version, err
+}
+
+// isLater reports whether a version, numbers with dots between them, comes after another one.
+func isLater(version, than string) bool {
+	numbers := func(text string) (all []int64) {
+		for part := range strings.SplitSeq(text, ".") {
+			all = append(all, leadingInt(part))
+		}
+		return all
+	}
+	return slices.Compare(numbers(version), numbers(than)) > 0
+}
+
+// Dialect returns the dialect in which the legacy store answers, "magento" or "openmage", and what its
+// database says of it (openmage 11). A database of OpenMage 20.17 or later has a core module after
+// 1.6.0.10, whether it is new or has been upgraded. Of OpenMage 20.11 to 20.16, which answer in some of
+// the cases as magento, the tax module tells.
+func (d *Database) Dialect(ctx context.Context) (dialect, evidence string, err error) {
+	const (
+		coreOf1940 = "1.6.0.10"
+		taxOf1940  = "1.6.0.4"
+	)
+	r := settingsReader{d.conn}
+	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
+		core, err := r.moduleVersion(ctx, tx, "core_setup")
+		if err != nil {
+			return err
+		}
+		tax, err := r.moduleVersion(ctx, tx, "tax_setup")
+		dialect = "magento"
+		switch {
+		case core == "":
+			evidence = "no core_setup in core_resource names the version: openmage is right for OpenMage 20.17 or later"
+		case isLater(core, coreOf1940):
+			dialect, evidence = "openmage", "core_setup "+core+" in core_resource is that of OpenMage 20.17 or later"
+		case isLater(tax, taxOf1940):
+			evidence = "core_setup " + core + " and tax_setup " + tax + " in core_resource are those of OpenMage 20.11 to 20.16, which answer partly as openmage: compare both"
+		default:
+			evidence = "core_setup " + core + " in core_resource is that of Magento, or of OpenMage before 20.17"
+		}
+		return err
+	})
+	return dialect, evidence, err
 }
 
 // leadingInt returns the whole number at the beginning of a text, or 0.

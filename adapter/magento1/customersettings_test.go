@@ -64,6 +64,31 @@ func TestCustomerSettings(t *testing.T) {
 	}
 }
 
+// TestDialect tells by the versions of modules in which dialect a legacy store answers.
+func TestDialect(t *testing.T) {
+	d, raw := openShopOf(t, magento1test.Rich)
+	module := func(code, version string) string {
+		return "REPLACE INTO core_resource VALUES ('" + code + "_setup', '" + version + "')"
+	}
+	for _, c := range []struct {
+		change         []string // each store has the changes of those before, too
+		want, evidence string
+	}{
+		{nil, "magento", "no core_setup"},
+		{[]string{"CREATE TABLE core_resource (code VARCHAR(50) PRIMARY KEY, version VARCHAR(50))"}, "magento", "no core_setup"},
+		{[]string{module("core", "1.6.0.7"), module("tax", "1.6.0.4")}, "magento", "core_setup 1.6.0.7 in core_resource is that of Magento"},
+		{[]string{module("core", "1.6.0.10")}, "magento", "or of OpenMage before 20.17"},
+		{[]string{module("tax", "1.6.0.5")}, "magento", "OpenMage 20.11 to 20.16"},
+		{[]string{module("core", "1.6.0.12")}, "openmage", "core_setup 1.6.0.12 in core_resource is that of OpenMage 20.17 or later"},
+		{[]string{module("core", "1.6.0.x")}, "magento", "core_setup 1.6.0.x"},
+	} {
+		magento1test.Break(t, raw, c.change...)
+		if got, evidence, err := d.Dialect(t.Context()); err != nil || got != c.want || !strings.Contains(evidence, c.evidence) {
+			t.Errorf("%v: %q by %q, %v, want %q by %q", c.change, got, evidence, err, c.want, c.evidence)
+		}
+	}
+}
+
 // TestRequiredFields reads the fields that forms require from stores with other flags.
 func TestRequiredFields(t *testing.T) {
 	d, raw := openShopOf(t, magento1test.Rich)

@@ -57,15 +57,19 @@ func printShopConfig(cmd *cobra.Command, source *importSource) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(cmd.OutOrStdout(), shopConfig(settings))
+	dialect, evidence, err := legacyDB.Dialect(cmd.Context())
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(cmd.OutOrStdout(), shopConfig(dialect, evidence, settings))
 	return err
 }
 
-// shopConfig returns the settings of the legacy store as a configuration file.
-func shopConfig(settings []magento1.Setting) string {
+// shopConfig returns the dialect and the settings of the legacy store as a configuration file.
+func shopConfig(dialect, evidence string, settings []magento1.Setting) string {
 	f := &configWriter{}
-	f.comment("What clients of the legacy store expect. \"documented\" is for clients that follow the contract to the letter.")
-	f.set("dialect", "magento")
+	f.comment("What clients of the legacy store expect: " + evidence + ". \"documented\" is for clients that follow the contract to the letter.")
+	f.set("dialect", dialect)
 	var notes []string
 	own := ownAttributes(settings)
 	for _, s := range settings {

@@ -17,7 +17,7 @@ import (
 
 // TestShopConfig checks that no text of the legacy store can break out of its place in the file.
 func TestShopConfig(t *testing.T) {
-	text := shopConfig([]magento1.Setting{
+	text := shopConfig("magento", "core_setup 1\nlisten: x", []magento1.Setting{
 		{Name: "store.timezone", Value: "Europe/Berlin", From: "core_config_data\nlisten: 0.0.0.0:80\r\u2028adapter: rest"},
 		{Name: "stock.min_qty", Value: "2.0000", From: "b"},
 		{Name: "store.currency", Value: "EUR", From: "c", Warning: "look at it"},
@@ -28,7 +28,7 @@ func TestShopConfig(t *testing.T) {
 	const want = `# The settings of a legacy store, by "portico import config". Read them through. No database tells
 # store.tax_rounding and store.integers: "portico compare" names them if they have to change.
 
-# What clients of the legacy store expect. "documented" is for clients that follow the contract to the letter.
+# What clients of the legacy store expect: core_setup 1 listen: x. "documented" is for clients that follow the contract to the letter.
 dialect: magento
 
 store:
