@@ -94,7 +94,7 @@ func isLater(version, than string) bool {
 }
 
 // Dialect returns the dialect in which the legacy store answers, "magento" or "openmage", and what its
-// database says of it (openmage 11). A database of OpenMage 20.17 or later has a core module after
+// database says of it (openmage 12). A database of OpenMage 20.17 or later has a core module after
 // 1.6.0.10, whether it is new or has been upgraded. Of OpenMage 20.11 to 20.16, which answer in some of
 // the cases as magento, the tax module tells.
 func (d *Database) Dialect(ctx context.Context) (dialect, evidence string, err error) {
