@@ -52,6 +52,9 @@ func (d Dialect) excludes(e *Exchange) bool {
 // contradiction returns the reason why the recording of a step does not hold in d although
 // its exchange is not marked with Differs, or "" if it holds.
 func (d Dialect) contradiction(c *Exchange, s *Step) string {
+	if d == OpenMage && c.Name == "images: valid base64 that is not an image" {
+		return "OpenMage 20 accepts bytes that are no image"
+	}
 	if d != Documented || len(c.Clauses) > 0 { // exchanges of the document's clauses hold there
 		return ""
 	}

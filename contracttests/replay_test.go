@@ -38,7 +38,7 @@ func TestAllRecordingsReplay(t *testing.T) {
 	for dialect, want := range map[Dialect]Summary{
 		Magento:    {Passed: 589},
 		Documented: {Passed: 674, LeftOut: 219},
-		OpenMage:   {Passed: 589},
+		OpenMage:   {Passed: 588, LeftOut: 1},
 	} {
 		t.Run(string(dialect), func(t *testing.T) {
 			cases := loaded(t, func() ([]Exchange, error) { return ExchangesIn(dialect) })

@@ -40,7 +40,7 @@ func TestRecordedExchanges(t *testing.T) {
 	for dialect, want := range map[string]contracttests.Summary{
 		"documented": {Passed: 370, LeftOut: 219},
 		"magento":    {Passed: 589},
-		"openmage":   {Passed: 589},
+		"openmage":   {Passed: 588, LeftOut: 1},
 	} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
