@@ -52,7 +52,12 @@ func orderOf(schema *Schema, q *Query) (func(a, b Record) int, error) {
 	}
 	kind := schema.Attributes[at].Kind
 	return func(a, b Record) int {
-		c := compareValues(kind, a.Values[at], b.Values[at])
+		c := 0
+		if q.Ranks != nil {
+			c = cmp.Compare(q.Rank(a.Values[at]), q.Rank(b.Values[at]))
+		} else {
+			c = compareValues(kind, a.Values[at], b.Values[at])
+		}
 		if q.Desc {
 			c = -c
 		}

@@ -1,5 +1,11 @@
 package adapter
 
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
 // A Query filters, sorts and pages a list. Names are attribute names of the resource's
 // schema. Operands are in the canonical form of the attribute's kind, so that adapters need
 // not parse them: a whole or decimal number in plain notation for KindInteger and
@@ -12,6 +18,10 @@ type Query struct {
 	// values are the lowest. Ties are sorted by ascending key.
 	OrderBy string
 	Desc    bool
+	// Ranks, unless nil, sorts by the places of options instead of by values of OrderBy, which is an
+	// added attribute: the place of a value is that of the option whose id it is, or begins with. Values
+	// without a place are the lowest, as null is, and equal places are ties.
+	Ranks map[int64]int
 	// After, unless nil, starts the list after the position of a record, which may have
 	// been deleted since. Offset then counts from there.
 	After *Cursor
@@ -30,6 +40,32 @@ type Query struct {
 type Cursor struct {
 	Value Value
 	Key   Key
+}
+
+// OptionID returns the id of the option that a value is, or begins with: of "47,49" it is 47.
+func OptionID(v Value) (id int64, ok bool) {
+	text := v.Text()
+	if end := strings.IndexFunc(text, func(c rune) bool { return c < '0' || c > '9' }); end >= 0 {
+		text = text[:end]
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	return id, err == nil
+}
+
+// Rank returns the place of a value, -1 for none.
+func (q *Query) Rank(v Value) int {
+	id, ok := OptionID(v)
+	if rank, has := q.Ranks[id]; ok && has {
+		return rank
+	}
+	return -1
+}
+
+// Names reports whether a condition of q, or its order, names an attribute.
+func (q *Query) Names(attribute string) bool {
+	return q.OrderBy == attribute || slices.ContainsFunc(q.Where, func(c Condition) bool {
+		return slices.ContainsFunc(c.Any, func(t Test) bool { return t.Attribute == attribute })
+	})
 }
 
 // A Condition holds if any of its tests holds.

@@ -44,12 +44,14 @@ type ListParams struct {
 	// whatever its scope, even a price. StoreID is ignored for resources whose records have
 	// no scoped values.
 	StoreID int64
-	// WebsiteScope reads from the store view only the attributes of [ScopeWebsite].
-	// Attributes of [ScopeStore] and of [ScopeGlobal] are read from the default scope, as in
-	// the lists that shoppers see.
+	// WebsiteScope reads from the store view only the attributes of [ScopeWebsite] that the
+	// contract has. Other attributes are read from the default scope, as in the lists that
+	// shoppers see (own_attributes 1).
 	WebsiteScope bool
 	// OverridesOnly reads from the store view only values that replace a value of the default
-	// scope, null included. Values that only the store view has are absent.
+	// scope, null included. Values that only the store view has are absent; but an added attribute
+	// that the query compares is read from there in any case, or not at all if it is of
+	// [ScopeGlobal] (own_attributes 5 and 6). See [ListParams.Reads].
 	OverridesOnly bool
 	// Filters restrict the list further, also with [ListResult.Partial]; all of them must
 	// hold. Kinds: Unsupported for filters that the resource does not have.
@@ -66,6 +68,33 @@ type ListParams struct {
 	// the record with which the [Record.Size] of all records reaches this sum. A store that
 	// returns Partial ignores it.
 	MaxBytes int64
+}
+
+// A LevelReading says which values of an attribute a list reads from its store view.
+type LevelReading uint8
+
+const (
+	ReadsNone      LevelReading = iota // all values are those of the default scope
+	ReadsOverrides                     // values that replace one of the default scope
+	ReadsAny                           // all values
+)
+
+// Reads returns which values of an attribute that is not Static p, a list at a store view, shows and
+// compares. Where p sorts by the places of options, that is the value of the store view whatever the
+// scope of the attribute (own_attributes 5).
+func (p *ListParams) Reads(a *Attribute) LevelReading {
+	switch {
+	case p.WebsiteScope && (a.Scope != ScopeWebsite || a.Added):
+		return ReadsNone
+	case !p.OverridesOnly, p.Query.OrderBy == a.Name && p.Query.Ranks != nil:
+		return ReadsAny
+	case !a.Added || !p.Query.Names(a.Name):
+		return ReadsOverrides
+	case a.Scope == ScopeGlobal:
+		return ReadsNone
+	default:
+		return ReadsAny
+	}
 }
 
 // A ListResult is the result of a list.

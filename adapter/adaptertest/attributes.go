@@ -94,6 +94,63 @@ func AddedValue(kind adapter.Kind, n int) adapter.Value {
 	}
 }
 
+// TestLevelReadings holds lists of products at a store view to [adapter.ListParams.Reads], for every
+// added attribute: unnamed, filtered, and ordered by values and by places of options, as a whole and in
+// pages. Some products must have values of these attributes at the store view.
+func TestLevelReadings(t *testing.T, store adapter.Store, schema *adapter.Schema, storeID int64) {
+	t.Helper()
+	inDefault, atView := MustList(t, store, adapter.ListParams{}).Records, MustList(t, store, adapter.ListParams{StoreID: storeID}).Records
+	read := func(how adapter.LevelReading, i, at int) adapter.Value {
+		if how == adapter.ReadsAny || how == adapter.ReadsOverrides && inDefault[i].Values[at].Kind() != adapter.Absent {
+			return atView[i].Values[at]
+		}
+		return inDefault[i].Values[at]
+	}
+	for at := range schema.Attributes {
+		a := &schema.Attributes[at]
+		if !a.Added {
+			continue
+		}
+		ranks := map[int64]int{7: 2, 9: 0, 10: 1}
+		filter := []adapter.Condition{{Any: []adapter.Test{{Attribute: a.Name, Op: adapter.IsNotNull}}}}
+		for _, q := range []adapter.Query{
+			{}, {Where: filter}, {OrderBy: a.Name}, {OrderBy: a.Name, Ranks: ranks}, {OrderBy: a.Name, Desc: true, Ranks: ranks}, {OrderBy: a.Name, Ranks: map[int64]int{}},
+		} {
+			for _, p := range []adapter.ListParams{{}, {WebsiteScope: true}, {OverridesOnly: true}} {
+				p.StoreID, p.Query = storeID, q
+				var reference []adapter.Record
+				for i := range inDefault {
+					r := inDefault[i].Clone()
+					r.Values[at] = read(p.Reads(a), i, at)
+					reference = append(reference, r)
+				}
+				want, _, err := adapter.Apply(t.Context(), schema, reference, &q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				wanted, got := "", ""
+				for _, r := range want {
+					wanted += fmt.Sprintf(" %d %s", r.Key(), FormatValue(r.Values[at]))
+				}
+				for p.Query.Limit = 5; ; { // pages behind cursors
+					page := MustSelect(t, store, schema, p)
+					for _, r := range page {
+						got += fmt.Sprintf(" %d %s", r.Key(), FormatValue(r.Values[at]))
+					}
+					if len(page) < 5 {
+						break
+					}
+					last := page[len(page)-1]
+					p.Query.After = &adapter.Cursor{Key: last.Key(), Value: last.Values[at]}
+				}
+				if got != wanted {
+					t.Errorf("%s, website values %t, overrides %t, %s, %d ranks:\n\t%s\nwant\t%s", a.Name, p.WebsiteScope, p.OverridesOnly, formatQuery(&q), len(q.Ranks), got, wanted)
+				}
+			}
+		}
+	}
+}
+
 // AllOf returns all records of a resource, without on-demand attributes.
 func AllOf(ctx context.Context, a adapter.Adapter, r adapter.Resource) ([]adapter.Record, error) {
 	store, err := a.Store(r)

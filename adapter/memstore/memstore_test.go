@@ -104,6 +104,7 @@ func TestAddedAttributes(t *testing.T) {
 	for _, r := range []adapter.Resource{adapter.Customers, adapter.CustomerAddresses, adapter.Products} {
 		setAdded(t, adaptertest.StoreOf(t, full, r), schemas.Of(r))
 	}
+	adaptertest.TestLevelReadings(t, adaptertest.StoreOf(t, full, adapter.Products), schemas.Of(adapter.Products), 2)
 	sample := testenv.NewSample(t)
 	adaptertest.Run(t, adaptertest.Harness{
 		Open:       restored(t, full, schemas),

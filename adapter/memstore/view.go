@@ -10,20 +10,19 @@ import (
 
 // A view is the selection of records and values that a call reads of a resource.
 type view struct {
-	schema       *adapter.Schema
-	owner        int64 // the customer whose records are read, 0 for any
-	filters      []adapter.Filter
-	level        int64
-	websiteScope bool
-	overrides    bool            // read only values of the scope that replace one of the default scope
-	named        map[string]bool // attributes that With and the query name
-	only         []string
+	schema  *adapter.Schema
+	owner   int64 // the customer whose records are read, 0 for any
+	filters []adapter.Filter
+	level   int64
+	list    *adapter.ListParams
+	named   map[string]bool // attributes that With and the query name
+	only    []string
 }
 
 // newView returns the view of a list. It fails with kind Unsupported for filters and
 // attributes that the resource does not have.
 func newView(schema *adapter.Schema, p *adapter.ListParams) (*view, error) {
-	v := &view{schema: schema, owner: p.OwnerID, filters: p.Filters, level: p.StoreID, websiteScope: p.WebsiteScope, overrides: p.OverridesOnly, only: p.Only}
+	v := &view{schema: schema, owner: p.OwnerID, filters: p.Filters, level: p.StoreID, list: p, only: p.Only}
 	names := slices.Clone(p.With)
 	if p.Query.OrderBy != "" {
 		names = append(names, p.Query.OrderBy)
@@ -168,13 +167,15 @@ func (s *state) showProduct(v *view, product *row, r adapter.Record) {
 		r.Set("default_url_key", urlKey)
 	}
 	own, differs := product.views[v.level]
-	for i, a := range v.schema.Attributes {
-		switch {
-		case a.Nested != nil && !v.named[a.Name]:
+	for i := range v.schema.Attributes {
+		a := &v.schema.Attributes[i]
+		if a.Nested != nil && !v.named[a.Name] {
 			r.Values[i] = adapter.Value{}
-		case differs && !a.Static && own.Values[i].Kind() != adapter.Absent && (a.Scope == adapter.ScopeWebsite || !v.websiteScope) &&
-			(!v.overrides || r.Values[i].Kind() != adapter.Absent):
-			r.Values[i] = own.Values[i]
+		} else if differs && !a.Static && own.Values[i].Kind() != adapter.Absent {
+			reads := v.list.Reads(a)
+			if reads == adapter.ReadsAny || reads == adapter.ReadsOverrides && r.Values[i].Kind() != adapter.Absent {
+				r.Values[i] = own.Values[i]
+			}
 		}
 	}
 	for _, list := range rules.PriceLists() {
@@ -193,7 +194,7 @@ func (s *state) showProduct(v *view, product *row, r adapter.Record) {
 // file of the image to which the type image points.
 func (s *state) showPointers(v *view, product *row, r adapter.Record) {
 	level := v.level
-	if v.websiteScope {
+	if v.list.WebsiteScope {
 		level = 0
 	}
 	for _, name := range rules.ImageTypes() {

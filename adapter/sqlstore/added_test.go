@@ -177,6 +177,15 @@ func TestAddedQueriesArePushedDown(t *testing.T) {
 	})
 }
 
+// TestLevelReadings checks lists at a store view, whose values may be of the default scope alone, of
+// the store view alone, or of both.
+func TestLevelReadings(t *testing.T) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+		schemas := addedSchemas(t)
+		adaptertest.TestLevelReadings(t, storeOf(t, openAdded(t, e, schemas), adapter.Products), schemas.Of(adapter.Products), 2)
+	})
+}
+
 func Where(attribute string, op adapter.Op, operands ...string) []adapter.Condition {
 	return []adapter.Condition{{Any: []adapter.Test{{Attribute: attribute, Op: op, Operands: operands}}}}
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/huandu/go-sqlbuilder"
 
@@ -170,7 +172,7 @@ func (s *selection) orderBy(e *engine.Engine, sb *sqlbuilder.SelectBuilder, t *e
 		if err != nil {
 			return err
 		}
-		by := t.Columns[at].SortColumn(t.Schema.Attributes[at].Kind)
+		by := sortExpression(e, t, q, at)
 		if by == "" {
 			return nil
 		}
@@ -202,7 +204,19 @@ func afterCondition(e *engine.Engine, sb *sqlbuilder.SelectBuilder, t *engine.Ta
 	}
 	at, _ := t.Schema.Index(q.OrderBy)
 	kind := t.Schema.Attributes[at].Kind
-	column, later := t.Columns[at].SortColumn(kind), sb.GreaterThan(t.KeyColumn(), key)
+	column, later := sortExpression(e, t, q, at), sb.GreaterThan(t.KeyColumn(), key)
+	if q.Ranks != nil {
+		switch rank := q.Rank(q.After.Value); {
+		case rank < 0 && q.Desc:
+			return sb.And(sb.IsNull(column), later), ""
+		case rank < 0:
+			return sb.Or(sb.IsNotNull(column), later), ""
+		case q.Desc:
+			return sb.Or(sb.LessThan(column, rank), sb.And(sb.Equal(column, rank), later)), sb.IsNull(column)
+		default:
+			return sb.Or(sb.GreaterThan(column, rank), sb.And(sb.Equal(column, rank), later)), ""
+		}
+	}
 	switch {
 	case q.After.Value.Empty() && q.Desc:
 		return sb.And(sb.IsNull(column), later), ""
@@ -221,6 +235,27 @@ func afterCondition(e *engine.Engine, sb *sqlbuilder.SelectBuilder, t *engine.Ta
 		return "", ""
 	}
 	return sb.And(reached, sb.Or(passed, later)), tail
+}
+
+// sortExpression returns what q sorts by: the column at of t, or the place of the option that it holds.
+// It is NULL for the lowest values, and "" if SQL cannot sort as adapter.Apply does.
+func sortExpression(e *engine.Engine, t *engine.Table, q *adapter.Query, at int) string {
+	kind := t.Schema.Attributes[at].Kind
+	if q.Ranks == nil {
+		return t.Columns[at].SortColumn(kind)
+	}
+	id := t.Columns[at].Name
+	if kind == adapter.KindText {
+		id = fmt.Sprintf(e.LeadingInteger, id)
+	}
+	var places strings.Builder
+	for _, option := range slices.Sorted(maps.Keys(q.Ranks)) {
+		fmt.Fprintf(&places, " WHEN %d THEN %d", option, q.Ranks[option])
+	}
+	if places.Len() == 0 {
+		return "NULLIF(1, 1)" // a constant would be the number of a column
+	}
+	return "CASE " + id + places.String() + " END"
 }
 
 // setPage sets the limit and the offset of a statement, replacing previous ones.

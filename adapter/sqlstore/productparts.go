@@ -88,10 +88,8 @@ func (s products) addPartsBatch(ctx context.Context, query engine.QueryFunc, rec
 		return err
 	}
 	for _, o := range overrides {
-		if at, ok := s.Table.Schema.Index(o.attribute); ok && o.record.Values[at].Kind() != adapter.Absent {
-			if err := s.setOwn(o.record, o.attribute, o.value, p); err != nil {
-				return err
-			}
+		if err := s.setOwn(o.record, o.attribute, o.value, p); err != nil {
+			return err
 		}
 	}
 	for i := range records {
@@ -257,8 +255,12 @@ type override struct {
 // setOwn sets a value of the store view.
 func (s products) setOwn(r *adapter.Record, attribute string, stored sql.NullString, p *adapter.ListParams) error {
 	at, ok := s.Table.Schema.Index(attribute)
-	if !ok || !inScope(&s.Table.Schema.Attributes[at], p) {
-		return nil // the attribute is no longer configured, or out of scope
+	if !ok || !hasLevels(&s.Table.Schema.Attributes[at]) {
+		return nil // the attribute is no longer configured
+	}
+	reads := p.Reads(&s.Table.Schema.Attributes[at])
+	if reads == adapter.ReadsNone || reads == adapter.ReadsOverrides && r.Values[at].Kind() == adapter.Absent {
+		return nil
 	}
 	v, err := engine.ScopedValue(s.Table.Schema.Attributes[at].Kind, stored)
 	if err != nil {

@@ -89,7 +89,11 @@ func (s products) scopedTable(sb *sqlbuilder.SelectBuilder, p *productList) (sco
 	lists := []string{nulls}
 	for _, name := range engine.QueriedAttributes(&p.Query) {
 		at, ok := t.Schema.Index(name)
-		if !ok || !inScope(&t.Schema.Attributes[at], p.ListParams) || t.Columns[at].Name == "" {
+		if !ok || !hasLevels(&t.Schema.Attributes[at]) || t.Columns[at].Name == "" {
+			continue
+		}
+		reads := p.Reads(&t.Schema.Attributes[at])
+		if reads == adapter.ReadsNone {
 			continue
 		}
 		own := "own_" + strconv.Itoa(at)
@@ -97,7 +101,7 @@ func (s products) scopedTable(sb *sqlbuilder.SelectBuilder, p *productList) (sco
 			own+".product_id = "+t.KeyColumn(), own+".attribute = "+sb.Var(name), own+".store_id = "+sb.Var(p.StoreID))
 		c := &t.Columns[at]
 		inherited := own + ".product_id IS NULL"
-		if p.OverridesOnly {
+		if reads == adapter.ReadsOverrides {
 			inherited += " OR " + s.neverStored(c, name)
 		}
 		if c.Null == "" {
@@ -128,11 +132,8 @@ func (s products) neverStored(c *engine.Column, attribute string) string {
 	return c.Name + " IS NULL AND " + fmt.Sprintf(s.db.Engine.LikeFormat, s.Table.Name+".nulls", "NOT ", "'"+engine.InNulls(attribute)+"'")
 }
 
-// inScope reports whether p, a list at a store view, shows a value of a that the store view
-// has.
-func inScope(a *adapter.Attribute, p *adapter.ListParams) bool {
-	return !a.Static && !a.OnDemand && (a.Scope == adapter.ScopeWebsite || !p.WebsiteScope)
-}
+// hasLevels reports whether products may have values of an attribute at store views.
+func hasLevels(a *adapter.Attribute) bool { return !a.Static && !a.OnDemand }
 
 const categoryPosition = "product_category.position"
 

@@ -70,6 +70,9 @@ type Engine struct {
 	// LikeFormat formats a LIKE that compares characters exactly and whose escape
 	// character is the backslash, from the column, "" or "NOT ", and the parameter.
 	LikeFormat string
+	// LeadingInteger formats the number with which a text begins; of another text it is no positive
+	// number.
+	LeadingInteger string
 	// casts holds, for an attribute's kind, the type to which a stored text is cast
 	// before it is compared. Kinds without an entry are compared as text.
 	casts map[adapter.Kind]string

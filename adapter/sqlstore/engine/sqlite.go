@@ -40,6 +40,7 @@ func sqliteEngine() *Engine {
 		// SQLite's LIKE ignores the case of ASCII letters, which does not matter, as
 		// folded texts have them in one case only.
 		LikeFormat:           `%s %sLIKE %s ESCAPE '\'`,
+		LeadingInteger:       "CAST(%s AS INTEGER)",
 		casts:                map[adapter.Kind]string{adapter.KindInteger: "INTEGER", adapter.KindDecimal: "REAL"},
 		IsTableSQL:           "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
 		IgnoreDuplicateNonce: " ON CONFLICT (nonce) DO NOTHING",
