@@ -213,6 +213,8 @@ const (
 	SortByValue Sorting = iota
 	// SortRequiresDir is the same, but without a direction the original crashes.
 	SortRequiresDir
+	// SortByLabel orders by the label of the option whose id the attribute holds (own_attributes 3).
+	SortByLabel
 	// SortIgnored: accepted, and records stay in ascending order of their ids.
 	SortIgnored
 	// SortIgnoredAsNull is the same; with [Dialect.OrderedByNull] every record also shows

@@ -48,6 +48,8 @@ type AddedField struct {
 	// FixedTax: the attribute holds fixed product taxes, which lists never show. ByWebsite: each
 	// website shows its own besides those of all websites; otherwise only these are shown.
 	FixedTax, ByWebsite bool
+	// Sort is the effect of ordering a list by the field.
+	Sort Sorting
 }
 
 // NarrowedFields are the field list of a role and a resource (configurations 8). They do not apply
@@ -287,7 +289,8 @@ func (f *Fields) add(added AddedField) error {
 		}
 	}
 	ofPerson := added.Resource != "products"
-	field := Field{Name: added.Name, Attribute: added.Name, Integer: added.Integer, OmittedUntilStored: ofPerson, Personal: ofPerson}
+	field := Field{Name: added.Name, Attribute: added.Name, Integer: added.Integer, Sort: added.Sort, OmittedUntilStored: ofPerson,
+		Personal: ofPerson}
 	if added.FixedTax {
 		field.Attribute, field.FixedTax, field.ByWebsite = "", true, added.ByWebsite
 		field.Sort, field.Filter = SortIgnored, Unfilterable

@@ -76,6 +76,9 @@ func (p *Products) ListProducts(ctx context.Context, c *resource.Call) (*resourc
 	if err := reply.needPartsTaxClass(ctx, view); err != nil {
 		return nil, err
 	}
+	if err := p.rankOptions(ctx, wanted, view); err != nil {
+		return nil, err
+	}
 	byFinalPrice := p.ordersByFinalPrice(c, view, wanted)
 	bounds := p.bounds(c, wanted, view, category, byFinalPrice)
 	bounds.With, bounds.Only = reply.needed.OnDemand, reply.needed.StoredOrNone()
@@ -95,6 +98,9 @@ func (p *Products) ListProducts(ctx context.Context, c *resource.Call) (*resourc
 	records, err := readRows(ctx, c, wanted, bounds, func(ctx context.Context, products []adapter.Record) ([]adapter.Record, error) {
 		products, err := reply.listedPrices(ctx, products)
 		if err != nil {
+			return nil, err
+		}
+		if err := p.showLabels(ctx, &bounds, wanted, products); err != nil {
 			return nil, err
 		}
 		return products, reply.load(ctx, products)

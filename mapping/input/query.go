@@ -27,6 +27,9 @@ type Reader struct {
 type List struct {
 	Query  adapter.Query
 	Paging paging
+	// ByLabel: the attribute that Query orders by holds ids of options, whose labels count. The caller
+	// sets the places of the options.
+	ByLabel bool
 	// ShownNull names the field that records without a value show as null instead of omitting
 	// it; "" for none (wire 10).
 	ShownNull string
@@ -74,6 +77,7 @@ func (r Reader) parseOrder(query *codec.Node, list *List) error {
 	case contract.SortIgnoredAsNull:
 	default:
 		list.Query.OrderBy, list.Query.Desc = field.Attribute, !ascending
+		list.ByLabel = field.Sort == contract.SortByLabel
 	}
 	if r.Dialect.OrderedByNull {
 		list.ShownNull = field.Name

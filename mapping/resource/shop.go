@@ -31,6 +31,7 @@ type Shop struct {
 	Groups         []int64               // ids a customer may have, without the group of Guests
 	taxClasses     map[int64]int64       // of customers, by group
 	rates          *TaxRates
+	Options        *Options
 	converts       map[int64]bool // websites with a base currency of their own
 	readAt         time.Time
 	generation     uint64 // of the cache, before it was read

@@ -15,8 +15,8 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// shopConfigTTL is how long a shopConfig is used before it is read again; tax rates whose reading takes
-// long are used longer (rateReadShare). Administrators
+// shopConfigTTL is how long a shopConfig is used before it is read again; tax rates and options whose
+// reading takes long are used longer (slowReadShare). Administrators
 // change the configuration in the backend, and their changes become visible within this
 // time.
 const shopConfigTTL = 10 * time.Second
@@ -27,33 +27,36 @@ const shopConfigTimeout = 30 * time.Second
 
 // A ShopCache reads the shopConfig and caches it.
 type ShopCache struct {
-	websites, stores, groups, rates, regions Source
-	prices                                   PriceSettings
-	now                                      func() time.Time
-	latest                                   atomic.Pointer[Shop]
-	latestRates                              atomic.Pointer[readTaxRates]
-	generation                               *atomic.Uint64 // see Invalidate
-	reading                                  singleflight.Group
+	websites, stores, groups, rates, regions, options Source
+	hasOptions                                        bool // an attribute has options
+	prices                                            PriceSettings
+	now                                               func() time.Time
+	latest                                            atomic.Pointer[Shop]
+	latestRates                                       atomic.Pointer[slowRead[*TaxRates]]
+	latestOptions                                     atomic.Pointer[slowRead[*Options]]
+	generation                                        *atomic.Uint64 // see Invalidate
+	reading                                           singleflight.Group
 }
 
-// readTaxRates are tax rates with the time at which they were read, and how long that took.
-type readTaxRates struct {
-	*TaxRates
+// A slowRead is a part of the configuration with the time at which it was read, and how long that took.
+type slowRead[T any] struct {
+	value      T
 	readAt     time.Time
 	took       time.Duration
 	generation uint64
 }
 
-// rateReadShare is how many times as long as reading them took, tax rates are used at least, so that
-// a shop with tens of thousands of rates does not spend its time on reading them.
-const rateReadShare = 50
+// slowReadShare is how many times as long as reading them took, tax rates and options are used at
+// least, so that a shop with tens of thousands of them does not spend its time on reading them.
+const slowReadShare = 50
 
 // NewShopCache returns a cache that reads the configuration of a backend, and reads it again when
 // generation has another value. now returns the current time.
 func NewShopCache(backend *Backend, prices PriceSettings, now func() time.Time, generation *atomic.Uint64) (*ShopCache, error) {
-	s := &ShopCache{prices: prices, now: now, generation: generation}
+	s := &ShopCache{prices: prices, now: now, generation: generation, hasOptions: backend.schemas.HaveOptions()}
 	for name, into := range map[adapter.Resource]*Source{
 		adapter.Websites: &s.websites, adapter.Stores: &s.stores, adapter.CustomerGroups: &s.groups, adapter.TaxRates: &s.rates, adapter.Regions: &s.regions,
+		adapter.AttributeOptions: &s.options,
 	} {
 		var err error
 		if *into, err = backend.Source(name); err != nil {
@@ -131,7 +134,10 @@ func (s *ShopCache) read(ctx context.Context) (*Shop, error) {
 		read.websitesByCode[strings.ToLower(w.Get("code").Text())] = w.Get("website_id").Int()
 	}
 	read.setDefaultView(websites)
-	if read.rates, err = s.currentRates(ctx); err != nil {
+	if read.rates, err = currentSlow(ctx, s, &s.latestRates, s.readRates); err != nil {
+		return nil, err
+	}
+	if read.Options, err = currentSlow(ctx, s, &s.latestOptions, s.readOptions); err != nil {
 		return nil, err
 	}
 	s.setPriceScopes(read, websites, stores)
@@ -172,20 +178,19 @@ func namedZone(name string) (zone *time.Location, ok bool) {
 	return zone, err == nil
 }
 
-// currentRates returns the tax rates, and reads them if they may have changed.
-func (s *ShopCache) currentRates(ctx context.Context) (*TaxRates, error) {
+// currentSlow returns a part of the configuration, and reads it if it may have changed.
+func currentSlow[T any](ctx context.Context, s *ShopCache, last *atomic.Pointer[slowRead[T]], read func(context.Context) (T, error)) (T, error) {
 	start, generation := s.now(), s.generation.Load()
-	if latest := s.latestRates.Load(); latest != nil && latest.generation == generation {
-		if age := start.Sub(latest.readAt); age >= 0 && age < rateReadShare*latest.took {
-			return latest.TaxRates, nil
+	if latest := last.Load(); latest != nil && latest.generation == generation {
+		if age := start.Sub(latest.readAt); age >= 0 && age < slowReadShare*latest.took {
+			return latest.value, nil
 		}
 	}
-	rates, err := s.readRates(ctx)
-	if err != nil {
-		return nil, err
+	value, err := read(ctx)
+	if err == nil {
+		last.Store(&slowRead[T]{value, start, s.now().Sub(start), generation})
 	}
-	s.latestRates.Store(&readTaxRates{rates, start, s.now().Sub(start), generation})
-	return rates, nil
+	return value, err
 }
 
 // readRates reads the tax rates, and the ids of the regions in their countries.

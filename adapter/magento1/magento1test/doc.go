@@ -8,11 +8,11 @@
 //  1. The tables come from a late release with the keys that reads use (tables.sql). Tests of
 //     older releases drop columns and tables. The database is on a real server, which package
 //     sqltest starts.
-//  2. Three stores have every case that a reader must handle. Broken is small and has rows that no
+//  2. Four stores have every case that a reader must handle. Broken is small and has rows that no
 //     store should have (broken.sql). Demo and Rich are copies of databases that an original filled
 //     (testdata): Rich has all types of products, values of store views, images, reviews, prices of
-//     all kinds, and orders of every state. These two have foreign keys (keys.sql), with
-//     which their rows agree; Broken cannot have any.
+//     all kinds, and orders of every state. OwnAttributes is Rich with attributes of its own. These
+//     have foreign keys (keys.sql), with which their rows agree; Broken cannot have any.
 //  3. Each action of a [LiveShop] is one transaction that writes the rows the original writes. It
 //     locks the rows that it depends on, and runs again after a deadlock. Actions with a random
 //     source do the same for the same source and tables.

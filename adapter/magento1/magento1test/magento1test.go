@@ -31,7 +31,16 @@ const (
 	Broken Shop = "broken"
 	Demo   Shop = "demo"
 	Rich   Shop = "rich"
+	// OwnAttributes is Rich with attributes of every kind and scope.
+	OwnAttributes Shop = "ownattributes"
 )
+
+// OwnAttributeCases returns the original's replies on the shop OwnAttributes, as a file of package
+// contracttests.
+func OwnAttributeCases(tb testing.TB) []byte {
+	tb.Helper()
+	return []byte(read(tb, "testdata/ownattributes.cases.json"))
+}
 
 // New creates the shop Broken: see [NewShop].
 func New(tb testing.TB, prefix string) (dsn string, db *sql.DB) {

@@ -112,7 +112,16 @@ func addedField(a config.Attribute) contract.AddedField {
 	if taxes {
 		a.Views = slices.DeleteFunc(slices.Clone(a.Views), func(view string) bool { return view == "list" })
 	}
+	sort := contract.SortByValue
+	switch {
+	case added.Resource != adapter.Products:
+	case added.Input.HasOptions():
+		sort = contract.SortByLabel
+	case added.Input == adapter.InputBoolean:
+		sort = contract.SortIgnored
+	}
 	return contract.AddedField{
+		Sort:    sort,
 		Integer: added.Kind == adapter.KindInteger, FixedTax: taxes, ByWebsite: a.Scope == "website",
 		Resource: a.Resource, Name: a.Name,
 		Read: rolesNamed(a.Roles), Write: rolesNamed(a.Writers),
