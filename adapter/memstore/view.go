@@ -14,7 +14,7 @@ type view struct {
 	owner   int64 // the customer whose records are read, 0 for any
 	filters []adapter.Filter
 	level   int64
-	list    *adapter.ListParams
+	list    adapter.ListParams
 	named   map[string]bool // attributes that With and the query name
 	only    []string
 }
@@ -22,7 +22,7 @@ type view struct {
 // newView returns the view of a list. It fails with kind Unsupported for filters and
 // attributes that the resource does not have.
 func newView(schema *adapter.Schema, p *adapter.ListParams) (*view, error) {
-	v := &view{schema: schema, owner: p.OwnerID, filters: p.Filters, level: p.StoreID, list: p, only: p.Only}
+	v := &view{schema: schema, owner: p.OwnerID, filters: p.Filters, level: p.StoreID, list: *p, only: p.Only}
 	names := slices.Clone(p.With)
 	if p.Query.OrderBy != "" {
 		names = append(names, p.Query.OrderBy)
