@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/auth"
@@ -58,7 +57,7 @@ type sharedParts struct {
 	caches        *replycache.Invalidating
 	images        *adapter.ImageChecker
 	batches       handlers.BatchLock
-	shopChanges   *atomic.Uint64 // counts the changes of the shop's configuration
+	shopChanges   *resource.Generation // counts the changes of the shop's configuration
 }
 
 // New returns a service for dialect d on a backend. Replies show the given fields. The
@@ -72,7 +71,7 @@ func New(d *contract.Dialect, fields *contract.Fields, backend adapter.Adapter, 
 	first := &Service{shared: &sharedParts{
 		dialect: d, schemas: schemas, authenticator: authenticator, log: log,
 		lists: lists, filters: resource.NewFilterLimiter(settings.FilterSettings), caches: replycache.NewInvalidating(backend, lists.Invalidate, settings.ReplyCache),
-		images: adapter.NewImageChecker(settings.ImagePixels), batches: handlers.NewBatchLock(), shopChanges: new(atomic.Uint64),
+		images: adapter.NewImageChecker(settings.ImagePixels), batches: handlers.NewBatchLock(), shopChanges: new(resource.Generation),
 	}}
 	if first.Pipeline, err = pipeline.New(settings.Settings); err != nil {
 		return nil, err

@@ -25,6 +25,10 @@ const shopConfigTTL = 10 * time.Second
 // none of them can cancel it.
 const shopConfigTimeout = 30 * time.Second
 
+// A Generation counts the changes of the shop's configuration. The caches that share it read the
+// configuration again after a change.
+type Generation struct{ atomic.Uint64 }
+
 // A ShopCache reads the shopConfig and caches it.
 type ShopCache struct {
 	websites, stores, groups, rates, regions, options Source
@@ -34,7 +38,7 @@ type ShopCache struct {
 	latest                                            atomic.Pointer[Shop]
 	latestRates                                       atomic.Pointer[slowRead[*TaxRates]]
 	latestOptions                                     atomic.Pointer[slowRead[*Options]]
-	generation                                        *atomic.Uint64 // see Invalidate
+	generation                                        *Generation
 	reading                                           singleflight.Group
 }
 
@@ -52,7 +56,7 @@ const slowReadShare = 50
 
 // NewShopCache returns a cache that reads the configuration of a backend, and reads it again when
 // generation has another value. now returns the current time.
-func NewShopCache(backend *Backend, prices PriceSettings, now func() time.Time, generation *atomic.Uint64) (*ShopCache, error) {
+func NewShopCache(backend *Backend, prices PriceSettings, now func() time.Time, generation *Generation) (*ShopCache, error) {
 	s := &ShopCache{prices: prices, now: now, generation: generation, hasOptions: backend.schemas.HaveOptions()}
 	for name, into := range map[adapter.Resource]*Source{
 		adapter.Websites: &s.websites, adapter.Stores: &s.stores, adapter.CustomerGroups: &s.groups, adapter.TaxRates: &s.rates, adapter.Regions: &s.regions,

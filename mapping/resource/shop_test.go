@@ -144,7 +144,7 @@ func TestShopIsReadOnce(t *testing.T) {
 		source := func(r adapter.Resource, store adapter.Store) Source {
 			return Source{Schema: adapter.NewSchemas().Of(r), Store: store, filters: NewFilterLimiter(FilterSettings{})}
 		}
-		cache := &ShopCache{now: time.Now, generation: new(atomic.Uint64), websites: source(adapter.Websites, websites),
+		cache := &ShopCache{now: time.Now, generation: new(Generation), websites: source(adapter.Websites, websites),
 			stores: source(adapter.Stores, noStore{}), groups: source(adapter.CustomerGroups, noStore{}), rates: source(adapter.TaxRates, noStore{}), regions: source(adapter.Regions, noStore{})}
 		var calling sync.WaitGroup
 		call := func(ctx context.Context, callers int, want error) {
