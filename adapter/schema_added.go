@@ -51,9 +51,14 @@ func AddedKinds() map[string]AddedAttribute {
 }
 
 // KindName returns the name under which [AddedKinds] has the kind of the attribute.
-func (a *AddedAttribute) KindName() string {
+func (a *AddedAttribute) KindName() string { return kindName(a.Kind, a.Input) }
+
+// KindName returns the name under which [AddedKinds] has the kind of an added attribute.
+func (a *Attribute) KindName() string { return kindName(a.Kind, a.Input) }
+
+func kindName(kind Kind, input Input) string {
 	for name, of := range AddedKinds() {
-		if of.Input == a.Input && (of.Kind == a.Kind || a.Input != InputPlain) {
+		if of.Input == input && (of.Kind == kind || input != InputPlain) {
 			return name
 		}
 	}
@@ -151,7 +156,7 @@ func (all *Schemas) add(a AddedAttribute) error {
 	if _, taken := s.index[a.Name]; taken {
 		return fmt.Errorf("%s have an attribute %q: choose another name, such as shop_%[2]s", a.Resource, a.Name)
 	}
-	attributes := append(slices.Clone(s.Attributes), Attribute{Name: a.Name, Kind: a.Input.kind(a.Kind), Scope: a.Scope, Added: true, Input: a.Input, Doc: "an attribute added by the store's configuration"})
+	attributes := append(slices.Clone(s.Attributes), Attribute{Name: a.Name, Kind: a.Input.kind(a.Kind), Scope: a.Scope, Added: true, Input: a.Input, Doc: "an attribute of kind " + a.KindName() + ", added by the store's configuration"})
 	fresh := NewSchema(s.Resource, s.Key, attributes)
 	extended := *s
 	extended.Attributes, extended.index = fresh.Attributes, fresh.index

@@ -270,6 +270,8 @@ func TestAddedFieldWrites(t *testing.T) {
 	}
 	crash := map[string]string{"documented": dropped, "magento": "500 "}
 	emptyList := map[string]string{"documented": refused(`Invalid value "" for attribute "points".`), "magento": `"loyalty_number":null`}
+	faults := []string{`"Last Name" is a required value.`, `Invalid value "7.5" for attribute "points".`, `Invalid date in the "joined_at" field.`}
+	allFaults := map[string]string{"documented": refused(faults...), "magento": refused(faults[:2]...)} // the original fails on the date when it saves
 	long := strings.Repeat("é", 300)
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {
@@ -279,7 +281,7 @@ func TestAddedFieldWrites(t *testing.T) {
 				{"only the fields sent", "admin", own, `{"points":7.0}`, `"loyalty_number":"N 2","points":"7","joined_at":"2012-03-15 10:11:00"`},
 				{"with other fields", "admin", own, `{"firstname":"Ada","loyalty_number":0}`, `"loyalty_number":"0","points":"7","joined_at":"2012-03-15 10:11:00"`},
 				{"all faults", "admin", own, `{"points":"7.5","joined_at":"not a date","lastname":"","loyalty_number":"x"}`,
-					refused(`"Last Name" is a required value.`, `Invalid value "7.5" for attribute "points".`, `Invalid date in the "joined_at" field.`)},
+					allFaults[d.Name]},
 				{"a list for a number", "admin", own, `{"points":["a","b"]}`, refused(`Invalid value "a, b" for attribute "points".`)},
 				{"beyond 64 bits", "admin", own, `{"points":9223372036854775808}`, refused(`Invalid value "9.2233720368548E+18" for attribute "points".`)},
 				{"a list for a text", "admin", own, `{"loyalty_number":["a"],"points":"x"}`, crash[d.Name]},

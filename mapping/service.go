@@ -122,7 +122,7 @@ func (p *sharedParts) newHandlers(fields *contract.Fields, backend *resource.Bac
 	if h.customers, err = handlers.NewCustomers(d, fields, backend, shops, settings.Customers, p.authenticator.PurgeCredentials); err != nil {
 		return nil, fmt.Errorf("customers: %w", err)
 	}
-	if h.customerAddresses, err = handlers.NewAddresses(d, fields, backend); err != nil {
+	if h.customerAddresses, err = handlers.NewAddresses(d, fields, backend, shops); err != nil {
 		return nil, fmt.Errorf("customer addresses: %w", err)
 	}
 	if h.stockItems, err = handlers.NewStockItems(d, fields, backend, settings.Stock, settings.Now, p.batches, p.log); err != nil {

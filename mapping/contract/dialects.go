@@ -158,6 +158,9 @@ type Dialect struct {
 	// RomanizedURLKeys: a url_key spells signs and the letters of all scripts in Latin letters; otherwise
 	// only letters of some scripts (openmage 4).
 	RomanizedURLKeys bool
+	// StoresZeroDates: the date 0000-00-00 is stored as an arbitrary one, as the original does
+	// (own_attributes 12); otherwise it is invalid.
+	StoresZeroDates bool
 	// column selects this dialect's cell in a table row.
 	column column
 }
@@ -240,7 +243,7 @@ func Magento() *Dialect {
 	return &Dialect{
 		Name: "magento", Root: "magento_api", column: magento,
 		ZeroLimitOneRow: true, UnappliedFilters: true, TextComparison: true, OrderedByNull: true, PercentFlags: true, StoredPriceForm: true,
-		UnmanagedTrue: true, StockReset: true, DividedReset: true, UnverifiableCrash: true, UnapprovedTokenCrash: true, MisreadsMonths: true,
+		UnmanagedTrue: true, StockReset: true, DividedReset: true, UnverifiableCrash: true, UnapprovedTokenCrash: true, MisreadsMonths: true, StoresZeroDates: true,
 		ContinuesAfterSaveError: true, ConfirmationKeys: true,
 		CastsLists: true, UnknownUploads: true, DeletesEverywhere: true,
 		PlainStoreIDs: true, CopiesWebsiteValues: true, TruncatesIDs: true, PriceIndex: true, URLKeyByWebsite: true,

@@ -187,6 +187,7 @@ const (
 	DateForm
 	DateFormat
 	DateZero
+	DateUnsaved // of a time of an attribute that the store added
 	PasswordTooShort
 	CountryRequired
 	CountryType
@@ -358,6 +359,7 @@ var faults = [faultCount]cells[Fault]{
 	UpdateUnsaved:    both(Fault{Code: 500, Message: "Unhandled simple errors."}),
 	DateForm:         both(Fault{Code: 400, Message: `"%s" is not a valid date.`}),
 	DateFormat:       both(Fault{Code: 400, Message: `"%s" does not fit the entered date format.`}).inOpenMage(Fault{Code: 400, Message: `"%s" is not a valid date.`}),
+	DateUnsaved:      {documented: Fault{Code: 400, Message: `Invalid date in the "%s" field.`}, magento: Fault{Code: 500, Message: "Resource internal error."}},
 	DateZero:         {documented: Fault{Code: 400, Message: "The request data is invalid."}, magento: Fault{Code: 500, Message: "Resource internal error."}},
 	PasswordTooShort: both(Fault{Code: 400, Message: "The password must have at least %d characters. Leading or trailing spaces will be ignored."}),
 	CountryRequired:  {documented: Fault{Code: 400, Message: "Country is required"}, magento: Fault{Code: 400, Message: `"%s" is a required value.`}},

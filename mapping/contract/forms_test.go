@@ -35,7 +35,7 @@ func TestForms(t *testing.T) {
 			}
 			continue
 		}
-		required := func(table *contract.RuleTable, added ...string) string {
+		required := func(table *contract.RuleTable, added ...contract.Rule) string {
 			var names []string
 			for _, r := range table.With(added...) {
 				if r.Required {
@@ -44,7 +44,7 @@ func TestForms(t *testing.T) {
 			}
 			return strings.Join(names, " ")
 		}
-		if got := required(&f.Customers.Rules, "loyalty") + "; " + required(&f.CustomerAddresses.Rules); got != c.want {
+		if got := required(&f.Customers.Rules, f.Customers.Rules.Added("loyalty", "text")) + "; " + required(&f.CustomerAddresses.Rules); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}

@@ -32,6 +32,13 @@ type Rule struct {
 	Options []string
 	// RejectsEmptyText: an empty text is not a valid option; otherwise it stores nothing.
 	RejectsEmptyText bool
+	// Multiple: a list of options is stored as a text with their codes, separated by commas. The
+	// ListFault of such a rule is that of a list inside the list.
+	Multiple bool
+	// Default is the text that a new record stores if the field is not sent; "" for none.
+	Default string
+	// TimeFault replaces the fault of a time that cannot be read; 0 for none.
+	TimeFault FaultKey
 	// OptionStorage is the form in which the original stores an option that it keeps as a
 	// text.
 	OptionStorage OptionStorage
@@ -59,6 +66,11 @@ type Rule struct {
 	acceptsZero cells[bool]
 	// castsTrue: true is taken for the option 1.
 	castsTrue cells[bool]
+	// readsStored: a value that replies show for the field is accepted, although the original refuses
+	// it: the text of several options, and an empty value, which counts as not sent.
+	readsStored cells[bool]
+	// castsNumbers: any value is taken as the number that it begins with.
+	castsNumbers cells[bool]
 }
 
 // A Saving is the treatment of a member of stock_data when a product is saved (products 7).
@@ -180,6 +192,8 @@ const (
 	Websites
 	// CustomerGroups: the ids of customer groups.
 	CustomerGroups
+	// AttributeOptions: the ids of the options of the field's attribute, which the store added.
+	AttributeOptions
 )
 
 // An OptionStorage is the form in which the original stores an [Option] that it keeps as a
@@ -218,6 +232,13 @@ func (r *Rule) EmptyListCrash(d *Dialect) bool { return r.emptyListCrash.of(d) }
 // CastsTrue reports whether dialect d takes true for the option 1.
 func (r *Rule) CastsTrue(d *Dialect) bool { return r.castsTrue.of(d) }
 
+// ReadsStored reports whether dialect d accepts what its replies show for the field: the text of
+// several options, and an empty value, which counts as not sent.
+func (r *Rule) ReadsStored(d *Dialect) bool { return r.readsStored.of(d) }
+
+// CastsNumbers reports whether dialect d takes any value as the number that it begins with.
+func (r *Rule) CastsNumbers(d *Dialect) bool { return r.castsNumbers.of(d) }
+
 // PreservesSpelling reports whether dialect d stores an option in the spelling of the request.
 func (r *Rule) PreservesSpelling(d *Dialect) bool {
 	return r.OptionStorage != CanonicalOption && d.column != documented
@@ -233,9 +254,10 @@ type RuleTable struct {
 	Rules []Rule
 	// openmage are the rules in the dialect openmage; nil: the same.
 	openmage []Rule
-	// Added is the rule of a field that the store added, without its name; requiredAdded names those
-	// that a new record must have.
-	Added         Rule
+	// added are the rules of fields that the store added, without names, by the kind of the attribute as
+	// settings name it; the rule of "" holds for all other kinds. requiredAdded names the fields that a
+	// new record must have.
+	added         map[string]Rule
 	requiredAdded []string
 	// RequiredLast: required fields are only checked after all others, and until then a null
 	// counts as absent. Otherwise each field is checked once.
@@ -254,20 +276,25 @@ func (t *RuleTable) In(d *Dialect) *RuleTable {
 	return &in
 }
 
+// Added returns the rule of a field that the store added, whose attribute is of a kind that settings
+// name, such as select (own_attributes 10 to 14).
+func (t *RuleTable) Added(field, kind string) Rule {
+	rule, ok := t.added[kind]
+	if !ok {
+		rule = t.added[""]
+	}
+	rule.Field, rule.Required = field, slices.Contains(t.requiredAdded, field)
+	return rule
+}
+
 // With returns the rules including the rules of fields that the store added. The rules of
 // passwords and switches stay the last.
-func (t *RuleTable) With(added ...string) []Rule {
+func (t *RuleTable) With(added ...Rule) []Rule {
 	last := slices.IndexFunc(t.Rules, func(r Rule) bool { return r.Check == Password || r.Check == Switch })
 	if last < 0 {
 		last = len(t.Rules)
 	}
-	rules := slices.Clone(t.Rules[:last])
-	for _, name := range added {
-		rule := t.Added
-		rule.Field, rule.Required = name, slices.Contains(t.requiredAdded, name)
-		rules = append(rules, rule)
-	}
-	return append(rules, t.Rules[last:]...)
+	return slices.Concat(t.Rules[:last], added, t.Rules[last:])
 }
 
 // Requires reports whether a new record must have a field that the store added.

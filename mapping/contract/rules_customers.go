@@ -66,5 +66,19 @@ func formRules(missing FaultKey, rules []Rule) RuleTable {
 			r.ListFault = CountryType
 		}
 	}
-	return RuleTable{Rules: rules, NullRemoves: true, Added: Rule{Check: Typed, Missing: missing, Empty: missing, Fault: OptionInvalid, Characters: MaxTextLength, ListFault: ValueCrash}}
+	option := Rule{Check: Option, From: AttributeOptions, RejectsEmptyText: true, Fault: OptionUnknown, ListFault: OptionType,
+		castsTrue: both(true), readsStored: cells[bool]{documented: true}}
+	several, yesNo := option, option
+	several.Multiple = true
+	yesNo.From, yesNo.Options = Listed, []string{"0", "1"}
+	added := map[string]Rule{
+		"":         {Check: Typed, Fault: OptionInvalid, Characters: MaxTextLength, ListFault: ValueCrash, TimeFault: DateUnsaved},
+		"textarea": {Check: Typed, Bytes: longText, ListFault: ValueCrash},
+		"select":   option, "multiselect": several, "boolean": yesNo,
+	}
+	for kind, rule := range added {
+		rule.Missing, rule.Empty = missing, missing
+		added[kind] = rule
+	}
+	return RuleTable{Rules: rules, NullRemoves: true, added: added}
 }

@@ -67,7 +67,7 @@ func productRules() RuleTable {
 		{Field: "weight", Required: true, Check: NonNegative},
 		{Field: "page_layout", Check: Option, Options: []string{"empty", "one_column", "two_columns_left", "two_columns_right", "three_columns"}},
 		{Field: "special_to_date", Check: Typed},
-		{Field: "options_container", Check: Option, Options: []string{"container1", "container2"}, RejectsEmptyText: true},
+		{Field: "options_container", Check: Option, Options: []string{"container1", "container2"}, RejectsEmptyText: true, Default: "container1"},
 		{Field: "cost", Check: Typed},
 		{Field: "tier_price", Check: PriceList, Members: tierPriceRules(), Twice: TierPriceTwice},
 		{Field: "news_from_date", Check: Typed},
@@ -101,8 +101,21 @@ func productRules() RuleTable {
 			r.castsTrue.magento = r.OptionStorage == CastOption
 		}
 	}
-	return RuleTable{Rules: rules, RequiredLast: true, Added: Rule{Check: Typed, Fault: OptionInvalid, Bytes: longText}}
+	return RuleTable{Rules: rules, RequiredLast: true, added: map[string]Rule{
+		"":            {Check: Typed, Fault: OptionInvalid},
+		"text":        {Check: Typed, Characters: MaxTextLength},
+		"textarea":    {Check: Typed, Bytes: longText},
+		"select":      {Check: Option, From: AttributeOptions, Fault: OptionInvalid},
+		"multiselect": {Check: Option, From: AttributeOptions, Fault: OptionInvalid, Multiple: true, readsStored: cells[bool]{documented: true}},
+		"boolean": {Check: Option, Options: []string{"0", "1"}, Fault: OptionInvalid, RejectsEmptyText: true,
+			castsTrue: cells[bool]{documented: true}, readsStored: cells[bool]{documented: true}},
+		"price": {Check: Typed, Fault: OptionInvalid, castsNumbers: cells[bool]{magento: true}},
+		"image": {Check: Typed, Characters: MaxTextLength, Default: noSelection},
+	}}
 }
+
+// noSelection stands for no image in an attribute of that kind (own_attributes 13).
+const noSelection = "no_selection"
 
 // MaxSKU is the maximum length of a SKU in characters.
 const MaxSKU = 64

@@ -22,7 +22,7 @@ type Addresses struct {
 }
 
 // NewAddresses returns the handler of addresses.
-func NewAddresses(d *contract.Dialect, fields *contract.Fields, backend *resource.Backend) (*Addresses, error) {
+func NewAddresses(d *contract.Dialect, fields *contract.Fields, backend *resource.Backend, shops *resource.ShopCache) (*Addresses, error) {
 	base, err := resource.NewResource(d, fields.CustomerAddresses, backend, adapter.CustomerAddresses)
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func NewAddresses(d *contract.Dialect, fields *contract.Fields, backend *resourc
 	if addresses.customers, err = backend.Source(adapter.Customers); err != nil {
 		return nil, err
 	}
-	addresses.form = newFormParser(&addresses.Resource, nil, directory)
+	addresses.form = newFormParser(&addresses.Resource, shops, directory)
 	street := addresses.Attribute("street")
 	addresses.Compute = map[string]func(*resource.Call, adapter.Record) (codec.Node, bool){
 		"street": func(_ *resource.Call, rec adapter.Record) (codec.Node, bool) {

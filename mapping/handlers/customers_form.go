@@ -19,19 +19,22 @@ type formParser struct {
 	directory countryDirectory
 }
 
-// newFormParser returns a parser for a resource, whose options are websites and customer
-// groups of the shop and countries of the directory.
+// newFormParser returns a parser for a resource, whose options are websites, customer groups and
+// options of attributes of the shop, and countries of the directory.
 func newFormParser(r *resource.Resource, shops *resource.ShopCache, directory countryDirectory) formParser {
-	codes := func(ctx context.Context, list contract.OptionList, n *codec.Node) ([]string, error) {
-		if list == contract.Countries {
+	codes := func(ctx context.Context, rule *contract.Rule, n *codec.Node) ([]string, error) {
+		switch rule.From {
+		case contract.Countries:
 			return resource.CountryCodes(ctx, r.Dialect, directory.countries, n)
+		case contract.AttributeOptions:
+			return shops.OptionCodes(ctx, r.Schema.Resource, rule.Field, n)
 		}
 		shop, err := shops.Current(ctx)
 		if err != nil {
 			return nil, err
 		}
 		ids := shop.Groups
-		if list == contract.Websites {
+		if rule.From == contract.Websites {
 			ids = shop.Websites
 		}
 		all := make([]string, len(ids))

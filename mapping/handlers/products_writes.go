@@ -68,8 +68,8 @@ func NewProductWrites(d *contract.Dialect, fields *contract.Fields, backend *res
 }
 
 // codes returns the codes that the rules of products take from the shop.
-func (p *ProductWrites) codes(ctx context.Context, list contract.OptionList, n *codec.Node) ([]string, error) {
-	switch list {
+func (p *ProductWrites) codes(ctx context.Context, rule *contract.Rule, n *codec.Node) ([]string, error) {
+	switch rule.From {
 	case contract.TaxClasses:
 		return p.settings.TaxClasses, nil
 	case contract.Themes:
@@ -78,6 +78,8 @@ func (p *ProductWrites) codes(ctx context.Context, list contract.OptionList, n *
 		return p.priceWebsites(ctx)
 	case contract.Countries:
 		return resource.CountryCodes(ctx, p.Dialect, p.countries, n)
+	case contract.AttributeOptions:
+		return p.finder.Shops.OptionCodes(ctx, adapter.Products, rule.Field, n)
 	}
 	found, err := p.groups.All(ctx, &adapter.ListParams{})
 	all := make([]string, len(found))

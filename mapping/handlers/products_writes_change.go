@@ -21,8 +21,10 @@ func (w *write) newRecord() adapter.Record {
 	if r.Get("special_from_date").Kind() == adapter.Absent {
 		r.Set("special_from_date", adapter.NullValue())
 	}
-	if _, sent := w.Get("options_container"); !sent {
-		r.Set("options_container", adapter.TextValue("container1"))
+	for i := range w.Rules {
+		if _, sent := w.Get(w.Rules[i].Field); !sent && w.Rules[i].Default != "" {
+			r.Values[w.Rules[i].At] = adapter.TextValue(w.Rules[i].Default)
+		}
 	}
 	input.DropUnset(r)
 	return r

@@ -95,65 +95,6 @@ func (p *ProductWrites) existingProduct() *adapter.Record {
 	return &r
 }
 
-// TestAddedAttributes checks the values of added attributes, by kind.
-func TestAddedAttributes(t *testing.T) {
-	p := newTestWrites(t, contract.Documented(),
-		adapter.AddedAttribute{Resource: adapter.Products, Name: "shop_text", Kind: adapter.KindText},
-		adapter.AddedAttribute{Resource: adapter.Products, Name: "shop_count", Kind: adapter.KindInteger, Scope: adapter.ScopeWebsite},
-		adapter.AddedAttribute{Resource: adapter.Products, Name: "shop_size", Kind: adapter.KindDecimal},
-		adapter.AddedAttribute{Resource: adapter.Products, Name: "shop_since", Kind: adapter.KindTime, Scope: adapter.ScopeStore},
-	)
-	text := adapter.TextValue
-	for _, c := range []struct {
-		field, json string
-		want        adapter.Value
-		refused     string
-	}{
-		{"shop_text", `"x"`, text("x"), ""},
-		{"shop_text", `"` + strings.Repeat("é", 40000) + `"`, text(strings.Repeat("é", 32767)), ""},
-		{"shop_text", `true`, text("1"), ""},
-		{"shop_text", `""`, adapter.NullValue(), ""},
-		{"shop_text", `false`, adapter.UnsetValue(), ""},
-		{"shop_text", `["x"]`, adapter.Value{}, `Invalid value for "shop_text" in request.`},
-		{"shop_count", `"7.0"`, adapter.IntegerValue(7), ""},
-		{"shop_count", `-7`, adapter.IntegerValue(-7), ""},
-		{"shop_count", `null`, adapter.NullValue(), ""},
-		{"shop_count", `7.5`, adapter.Value{}, `Invalid value "7.5" for attribute "shop_count".`},
-		{"shop_count", `"x"`, adapter.Value{}, `Invalid value "x" for attribute "shop_count".`},
-		{"shop_count", `1e30`, adapter.Value{}, `Invalid value "1.0E+30" for attribute "shop_count".`},
-		{"shop_count", `9223372036854775808`, adapter.Value{}, `Invalid value "9.2233720368548E+18" for attribute "shop_count".`},
-		{"shop_count", `9007199254740993`, adapter.IntegerValue(9007199254740993), ""},
-		{"shop_count", `9223372036854775807`, adapter.IntegerValue(9223372036854775807), ""},
-		{"shop_size", `"-1.55555"`, text("-1.5555"), ""},
-		{"shop_size", `[]`, adapter.Value{}, `Invalid value for "shop_size" in request.`},
-		{"shop_size", `true`, adapter.Value{}, `Invalid value "1" for attribute "shop_size".`},
-		{"shop_since", `"03/15/2012"`, text("2012-03-15 00:00:00"), ""},
-		{"shop_since", `"x"`, adapter.Value{}, `Invalid date in the "shop_since" field.`},
-		{"shop_since", `["x"]`, adapter.Value{}, `The request data is invalid.`},
-	} {
-		t.Run(c.field+" "+c.json[:min(len(c.json), 20)], func(t *testing.T) {
-			body, err := codec.Decode(contract.JSON, []byte(`{"`+c.field+`":`+c.json+`}`))
-			if err != nil {
-				t.Fatal(err)
-			}
-			w := p.newWrite(&body, p.existingProduct())
-			err = w.check(t.Context())
-			if c.refused != "" {
-				if faults, ok := err.(contract.Faults); ok {
-					err = faults[0]
-				}
-				if err == nil || err.Error() != c.refused {
-					t.Errorf("got %v, want %s", err, c.refused)
-				}
-				return
-			}
-			if got := w.changes(*p.existingProduct(), defaultScope).Get(c.field); err != nil || got.Kind() != c.want.Kind() || got.Text() != c.want.Text() {
-				t.Errorf("got %v %q, %v, want %v %q", got.Kind(), got.Text(), err, c.want.Kind(), c.want.Text())
-			}
-		})
-	}
-}
-
 var decimalForm = regexp.MustCompile(`^-?[0-9]{1,8}\.[0-9]{4}$`)
 
 // checkStorable checks that a store can hold the values of a record.

@@ -61,17 +61,13 @@ func (w *write) crashesOriginal() bool {
 	return w.CrashesOnList()
 }
 
-// maxOptionValues limits the number of values in a list for an option field, which are
-// checked one by one.
-const maxOptionValues = 1000
-
 func (w *write) hasTooManyEntries() bool {
 	return slices.ContainsFunc(w.Rules, func(r input.Rule) bool {
 		switch r.Check {
 		case contract.PriceList:
 			return len(w.Entries(r.Field)) > maxPriceEntries
 		case contract.Option:
-			return len(w.Entries(r.Field)) > maxOptionValues
+			return len(w.Entries(r.Field)) > input.MaxOptionValues
 		default:
 			return false
 		}

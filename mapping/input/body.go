@@ -1,6 +1,7 @@
 package input
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -81,6 +82,7 @@ func (b *Body) check(ctx context.Context, rule *Rule, n *codec.Node) error {
 		if !b.table.RequiredLast {
 			b.Report(&rule.Rule, rule.Empty, n)
 		}
+	case b.isUnsent(rule, n):
 	case rule.Check == contract.Option:
 		return b.checkOption(ctx, rule, n)
 	case rule.Check == contract.PriceList:
@@ -105,9 +107,9 @@ func (b *Body) isEmpty(rule *Rule, n *codec.Node) bool {
 // up to the rule's check. Lists that store nothing are accepted by the original (products
 // 5.2), except where it checks the entries one by one.
 func (b *Body) checkList(rule *Rule, n *codec.Node) (done bool) {
-	empty, isText := len(n.Members) == 0, rule.Check == contract.Line || rule.Check == contract.Typed && rule.Kind == adapter.KindText
+	empty, isText := len(n.Members) == 0, rule.Check == contract.Line || rule.Check == contract.Typed && (rule.Kind == adapter.KindText || rule.CastsNumbers(b.dialect))
 	switch {
-	case rule.Check == contract.Ignored, rule.Check == contract.Street, rule.Check >= contract.Set:
+	case rule.Multiple, rule.Check == contract.Ignored, rule.Check == contract.Street, rule.Check >= contract.Set:
 		return false
 	case rule.Check == contract.Flag, rule.Check == contract.DefaultFlag, rule.Check == contract.Switch:
 	case rule.ListFault == contract.ValueCrash && rule.Check == contract.Typed && !isText:
@@ -157,7 +159,7 @@ func (b *Body) checkValue(rule *Rule, n *codec.Node) {
 	case contract.Line:
 		fault = checkLength(&rule.Rule, n.String())
 	case contract.Typed:
-		fault = typeFault(rule.Kind, n, b.dates)
+		fault = b.typeFault(rule, n)
 	case contract.Email:
 		b.checkEmail(rule, n)
 	case contract.BirthDate:
@@ -177,6 +179,18 @@ func (b *Body) checkValue(rule *Rule, n *codec.Node) {
 	if fault != 0 {
 		b.Report(&rule.Rule, fault, n)
 	}
+}
+
+// typeFault returns the fault of a value for the type of the rule's attribute, or 0.
+func (b *Body) typeFault(rule *Rule, n *codec.Node) contract.FaultKey {
+	if rule.CastsNumbers(b.dialect) {
+		return 0
+	}
+	fault := typeFault(rule.Kind, n, b.dates)
+	if rule.Kind == adapter.KindTime && fault != 0 && fault != contract.ValueCrash {
+		return cmp.Or(rule.TimeFault, fault)
+	}
+	return fault
 }
 
 func (b *Body) checkEmail(rule *Rule, n *codec.Node) {

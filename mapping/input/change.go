@@ -34,7 +34,12 @@ func (b *Body) value(rule *Rule, n *codec.Node) adapter.Value {
 		return adapter.TextsValue(lines)
 	}
 	isText := rule.Kind == adapter.KindText
+	if list := b.optionList(rule, n); rule.Multiple && list.Kind == codec.Struct {
+		return b.joinOptions(rule, b.known[rule.Field], list)
+	}
 	switch {
+	case b.isUnsent(rule, n):
+		return adapter.Value{}
 	case n.Kind == codec.Struct && (isText || !b.table.NullRemoves):
 		return adapter.Value{}
 	case n.Kind == codec.False, b.table.NullRemoves && (n.Kind == codec.Null || !isText && b.isEmpty(rule, n)):
@@ -49,7 +54,7 @@ func (b *Body) value(rule *Rule, n *codec.Node) adapter.Value {
 	case contract.Option:
 		codes := rule.Options
 		if rule.From != contract.Listed {
-			codes = b.known[rule.From]
+			codes = b.known[rule.Field]
 		}
 		if code, ok := b.option(rule, codes, n); ok {
 			stored := codec.TextNode(code)
@@ -57,6 +62,9 @@ func (b *Body) value(rule *Rule, n *codec.Node) adapter.Value {
 		} else if isText {
 			return adapter.NullValue()
 		}
+	}
+	if rule.CastsNumbers(b.dialect) {
+		return Decimal(castNumber(n))
 	}
 	if !isText {
 		return TypedValue(rule.Kind, n, b.dates)

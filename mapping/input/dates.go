@@ -27,7 +27,7 @@ const timePattern = `(?:(?:,? +| *T *)([0-9]{1,2}):([0-9]{2})(?::[0-9]{2}(?:\.[0
 // reads those of en_US.
 type DateReader struct {
 	contract.Locale
-	MisreadsMonths bool // as in [contract.Dialect]
+	MisreadsMonths, StoresZeroDates bool // as in [contract.Dialect]
 }
 
 // parseDateTime parses a date, with or without a time, into the format of stored times
@@ -44,6 +44,10 @@ func parseDateTime(n *codec.Node, r DateReader) (stored string, fault contract.F
 		return formatDate(time.Unix(seconds, 0).UTC())
 	}
 	if part := isoDate.FindStringSubmatch(text); part != nil {
+		if r.StoresZeroDates && strings.HasPrefix(text, "0000-00-00") {
+			// The original writes it as 00-1-12-06, so that the hour is read as the minute.
+			return formatDate(utcTime(2000, 1, 12, 6, atoi(part[4]), atoi(part[5])))
+		}
 		return formatDate(utcTime(atoi(part[1]), atoi(part[2]), atoi(part[3]), atoi(part[4]), atoi(part[5]), atoi(part[6])))
 	}
 	if groups := digitGroups.FindAllString(text, 2); len(groups) == 1 || len(groups) > 0 && text[0] == '-' {

@@ -124,7 +124,7 @@ func TestDatesOfLocales(t *testing.T) {
 	} {
 		for locale, want := range map[string]string{"en_US": tt.monthFirst, "en_GB": tt.british, "de_DE": tt.german, "fr_FR": tt.french, "sv_SE": tt.yearFirst} {
 			n := codec.TextNode(tt.text)
-			if got, fault := parseDateTime(&n, DateReader{contract.LocaleOf(locale), true}); got != want || (fault != 0) != (want == invalid) {
+			if got, fault := parseDateTime(&n, DateReader{Locale: contract.LocaleOf(locale), MisreadsMonths: true}); got != want || (fault != 0) != (want == invalid) {
 				t.Errorf("%s in %s: got %q, fault %d, want %q", tt.text, locale, got, fault, want)
 			}
 		}
@@ -150,7 +150,7 @@ func FuzzParseDateTime(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text, locale string, misreads bool) {
-		reader := DateReader{contract.LocaleOf(locale), misreads}
+		reader := DateReader{contract.LocaleOf(locale), misreads, misreads}
 		n := codec.TextNode(text)
 		stored, fault := parseDateTime(&n, reader)
 		if fault != 0 {

@@ -2,7 +2,9 @@ package input
 
 import (
 	"context"
+	"strings"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
@@ -12,26 +14,70 @@ func (b *Body) codesOf(ctx context.Context, rule *contract.Rule, n *codec.Node) 
 	if rule.From == contract.Listed {
 		return rule.Options, nil
 	}
-	if codes, ok := b.known[rule.From]; ok {
+	if codes, ok := b.known[rule.Field]; ok {
 		return codes, nil
 	}
-	codes, err := b.codes(ctx, rule.From, n)
+	codes, err := b.codes(ctx, rule, n)
 	if err != nil {
 		return nil, err
 	}
 	if b.known == nil {
-		b.known = map[contract.OptionList][]string{}
+		b.known = map[string][]string{}
 	}
-	b.known[rule.From] = codes
+	b.known[rule.Field] = codes
 	return codes, nil
 }
 
 // ListPlaceholder is the text that the original stores for a list in place of a text.
 const ListPlaceholder = "Array"
 
-// checkOption checks the value of an option field, or each value of a list (products
-// 5.2).
+// MaxOptionValues is the number of values that a list for an option field may have, as they are
+// checked one by one.
+const MaxOptionValues = 1000
+
+// optionList returns a text with the codes of several options as a list, if the dialect reads it, and
+// any other value unchanged.
+func (b *Body) optionList(rule *Rule, n *codec.Node) *codec.Node {
+	if !rule.Multiple || !rule.ReadsStored(b.dialect) || n.Kind != codec.Text || !strings.Contains(n.Text, ",") {
+		return n
+	}
+	var codes []codec.Node
+	for _, code := range strings.SplitN(n.Text, ",", MaxOptionValues+1) {
+		codes = append(codes, codec.TextNode(code))
+	}
+	list := codec.ListNode(codes)
+	return &list
+}
+
+// joinOptions returns the stored form of the valid options in a list: their codes, in its order. Empty
+// members store nothing.
+func (b *Body) joinOptions(rule *Rule, known []string, list *codec.Node) adapter.Value {
+	var codes []string
+	for i := range list.Members {
+		if code, ok := b.option(rule, known, &list.Members[i].Value); ok {
+			codes = append(codes, code)
+		}
+	}
+	if codes == nil {
+		return adapter.NullValue()
+	}
+	return adapter.TextValue(strings.Join(codes, ","))
+}
+
+// isUnsent reports whether a value counts as not sent: one for none, as the dialect's own replies show
+// it, where it is not an option (own_attributes 10 and 14).
+func (b *Body) isUnsent(rule *Rule, n *codec.Node) bool {
+	return rule.RejectsEmptyText && rule.ReadsStored(b.dialect) && IsEmpty(n) && (n.Kind == codec.Text || b.table.NullRemoves)
+}
+
+// checkOption checks the value of an option field, or each value of a list (products 5.2;
+// own_attributes 10 and 14).
 func (b *Body) checkOption(ctx context.Context, rule *Rule, n *codec.Node) error {
+	n = b.optionList(rule, n)
+	if rule.Multiple && len(n.Members) > MaxOptionValues {
+		b.Add(contract.RequestInvalid)
+		return nil
+	}
 	codes, err := b.codesOf(ctx, &rule.Rule, n)
 	if err != nil {
 		return err
@@ -52,13 +98,15 @@ func (b *Body) checkOption(ctx context.Context, rule *Rule, n *codec.Node) error
 		value := &n.Members[i].Value
 		_, ok := b.option(rule, codes, value)
 		switch {
+		case value.Kind == codec.Struct && rule.ListFault != 0:
+			b.Report(&rule.Rule, rule.ListFault, value)
 		case value.Kind == codec.Struct:
 			b.Report(&rule.Rule, rule.Fault, &placeholder)
 		case !ok && !(IsEmpty(value) && !rule.Required && !rule.RejectsEmptyText):
 			b.Report(&rule.Rule, rule.Fault, value)
 		}
 	}
-	if len(b.Faults) == faults && b.dialect.RejectsNonScalars {
+	if len(b.Faults) == faults && !rule.Multiple && b.dialect.RejectsNonScalars {
 		b.Report(&rule.Rule, contract.ValueOfOtherKind, n)
 	}
 	return nil

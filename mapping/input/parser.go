@@ -2,6 +2,7 @@ package input
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -20,9 +21,9 @@ type Parser struct {
 	dates   DateReader
 }
 
-// Codes returns codes of a list that the store defines: all of them, or at least the one
-// that n stands for if there is such a code.
-type Codes func(ctx context.Context, list contract.OptionList, n *codec.Node) ([]string, error)
+// Codes returns codes of rule.From, a list that the store defines: all of them, or at least those
+// that n, or a member of the list n, stands for.
+type Codes func(ctx context.Context, rule *contract.Rule, n *codec.Node) ([]string, error)
 
 // A Rule is a rule of the contract, with the attribute that stores the field.
 type Rule struct {
@@ -35,7 +36,7 @@ type Rule struct {
 // NewParser returns a parser for the fields of a resource, including the store's added fields. It reads
 // dates in the order of a locale.
 func NewParser(d *contract.Dialect, fields *contract.FieldTable, schema *adapter.Schema, codes Codes, locale contract.Locale) *Parser {
-	p := &Parser{dialect: d, schema: schema, table: &fields.Rules, codes: codes, dates: DateReader{locale, d.MisreadsMonths}}
+	p := &Parser{dialect: d, schema: schema, table: &fields.Rules, codes: codes, dates: DateReader{locale, d.MisreadsMonths, d.StoresZeroDates}}
 	for _, rule := range fields.Rules.In(d).With(added(fields, schema)...) {
 		at, ok := schema.Index(rule.Field)
 		if !ok {
@@ -55,16 +56,15 @@ func (p *Parser) Rule(field string) *Rule {
 	return nil
 }
 
-// added returns the fields of a table that the store has added to the contract's fields.
-func added(fields *contract.FieldTable, schema *adapter.Schema) []string {
-	var names []string
+// added returns the rules of the fields that the store has added to a table.
+func added(fields *contract.FieldTable, schema *adapter.Schema) (rules []contract.Rule) {
 	for i := range fields.Fields {
 		f := &fields.Fields[i]
 		if at, ok := schema.Index(f.Attribute); ok && schema.Attributes[at].Added {
-			names = append(names, f.Name)
+			rules = append(rules, fields.Rules.Added(f.Name, schema.Attributes[at].KindName()))
 		}
 	}
-	return names
+	return rules
 }
 
 // A Body is the body of one write.
@@ -85,15 +85,20 @@ type Body struct {
 	Password string
 	// Faults are the faults so far.
 	Faults contract.Faults
-	// alone is a fault that replaces all others.
-	alone *contract.Fault
-	// known holds the codes that have been asked for.
-	known map[contract.OptionList][]string
+	// alone is a fault that replaces all others, unsaved one of a save, for which there must be no other.
+	alone, unsaved *contract.Fault
+	// known holds the codes that have been asked for, by field.
+	known map[string][]string
 }
 
 // Add adds a fault.
 func (b *Body) Add(key contract.FaultKey, args ...any) {
-	b.add(b.dialect.Fault(key, args...), key == contract.ValueCrash || key == contract.DateZero)
+	fault := b.dialect.Fault(key, args...)
+	if key == contract.DateUnsaved && fault.Code == http.StatusInternalServerError {
+		b.unsaved = &fault
+		return
+	}
+	b.add(fault, key == contract.ValueCrash || key == contract.DateZero)
 }
 
 func (b *Body) add(fault contract.Fault, alone bool) {
@@ -126,13 +131,15 @@ func (b *Body) Report(rule *contract.Rule, key contract.FaultKey, n *codec.Node)
 }
 
 // Err returns the error of the whole body: a fault that replaces all others, or all faults
-// with the entry that ends them, or nil if there are none.
+// with the entry that ends them, or that of a save, or nil if there are none.
 func (b *Body) Err() error {
 	switch {
 	case b.alone != nil:
 		return *b.alone
 	case len(b.Faults) > 0:
 		return append(b.Faults, b.dialect.Fault(contract.PreValidation))
+	case b.unsaved != nil:
+		return *b.unsaved
 	default:
 		return nil
 	}

@@ -233,6 +233,23 @@ func LeadingNumber(n *codec.Node) float64 {
 	return codec.LeadingNumber(n.String())
 }
 
+// castNumber returns the number that an amount begins with. Blanks and apostrophes do not count, and of
+// a comma and a point the last one is the decimal point (own_attributes 11).
+func castNumber(n *codec.Node) float64 {
+	if n.Kind != codec.Text {
+		return LeadingNumber(n)
+	}
+	text := strings.NewReplacer(" ", "", "'", "").Replace(n.Text)
+	comma, point := strings.Index(text, ","), strings.Index(text, ".")
+	switch {
+	case comma < point:
+		text = strings.ReplaceAll(text, ",", "")
+	case comma > point:
+		text = strings.ReplaceAll(strings.ReplaceAll(text, ".", ""), ",", ".")
+	}
+	return codec.LeadingNumber(text)
+}
+
 // isWhole reports whether a value is a number without a fraction, or a text that reads as
 // one.
 func isWhole(n *codec.Node) bool {

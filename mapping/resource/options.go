@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/codec"
+	"github.com/portico-commerce/portico/mapping/input"
 )
 
 // maxOptions and maxOptionBytes bound the options that a shop may have, as all of them are in memory.
@@ -126,4 +128,24 @@ func (s *ShopCache) readOptions(ctx context.Context) (*Options, error) {
 		return nil, &adapter.Error{Kind: adapter.Internal, Op: "read attribute_options", Err: fmt.Errorf("more than %d options, or more than %d bytes: remove options that no record has", maxOptions, maxOptionBytes)}
 	}
 	return newOptions(records), nil
+}
+
+// OptionCodes returns the ids of the options of an attribute that n, or a member of the list n, stands
+// for.
+func (s *ShopCache) OptionCodes(ctx context.Context, r adapter.Resource, attribute string, n *codec.Node) (codes []string, err error) {
+	shop, err := s.Current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	values := n.Members
+	if n.Kind != codec.Struct {
+		values = []codec.Member{{Value: *n}}
+	}
+	for _, v := range values {
+		text := codec.TextNode(v.Value.String())
+		if id, ok := input.WholeNumber(&text); ok && shop.Options.Has(r, attribute, id) {
+			codes = append(codes, strconv.FormatInt(id, 10))
+		}
+	}
+	return codes, nil
 }

@@ -37,6 +37,9 @@ func formField(of *contract.Rule, kind adapter.Kind) field {
 		f.null, f.value = asNull, birthDate
 	case contract.Option, contract.Flag:
 		f.null, f.absent = noForm, noForm
+		if of.Multiple {
+			f.null, f.value = asEmptyList, optionList
+		}
 	case contract.DefaultFlag:
 		f.null, f.absent, f.onlySet, f.value = noForm, noForm, true, setFlag
 	case contract.Street:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/codec"
@@ -105,9 +106,22 @@ func isWritable(table *contract.FieldTable, name string) bool {
 	})
 }
 
-// addedFields returns the fields that the shop has added and clients may write. The error joins the
-// fields whose attributes the schema lacks.
-func addedFields(schema *adapter.Schema, table *contract.FieldTable) (names []string, err error) {
+// optionList writes a text with the ids of options as a list, the only form of several options that the
+// original reads (own_attributes 10).
+func optionList(v adapter.Value) (n codec.Node, ok bool) {
+	if v.Kind() != adapter.Text {
+		return n, false
+	}
+	var ids []codec.Node
+	for id := range strings.SplitSeq(v.Text(), ",") {
+		ids = append(ids, codec.TextNode(id))
+	}
+	return codec.ListNode(ids), true
+}
+
+// addedFields returns the rules of the fields that the shop has added and clients may write. The error
+// joins the fields whose attributes the schema lacks.
+func addedFields(schema *adapter.Schema, table *contract.FieldTable) (rules []contract.Rule, err error) {
 	var faults []error
 	for i := range table.Fields {
 		f := &table.Fields[i]
@@ -119,8 +133,8 @@ func addedFields(schema *adapter.Schema, table *contract.FieldTable) (names []st
 		case !ok:
 			faults = append(faults, fmt.Errorf("mirror: field %s: %s have no attribute %q: add it to the schemas", f.Name, schema.Resource, f.Attribute))
 		case schema.Attributes[at].Added:
-			names = append(names, f.Name)
+			rules = append(rules, table.Rules.Added(f.Name, schema.Attributes[at].KindName()))
 		}
 	}
-	return names, errors.Join(faults...)
+	return rules, errors.Join(faults...)
 }

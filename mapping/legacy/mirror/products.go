@@ -41,14 +41,18 @@ func productField(rule *contract.Rule) field {
 	case rule.Check == contract.Option:
 		f.absent = noForm
 	}
+	if rule.Multiple {
+		f.value = optionList
+	}
+	if rule.Default != "" {
+		f.fresh = asEmptyList
+	}
 	switch rule.Field {
 	case "special_from_date":
 		f.null = asZero // null would start the special price now
 		f.fresh = asFalse
 	case "url_key":
 		f.null, f.absent = asDash, noForm
-	case "options_container":
-		f.fresh = asEmptyList // it has a default otherwise
 	}
 	return f
 }

@@ -58,6 +58,7 @@ func addedAttributes() []adapter.AddedAttribute {
 		{Resource: adapter.Products, Name: "lead_days", Kind: adapter.KindInteger, Scope: adapter.ScopeWebsite},
 		{Resource: adapter.Products, Name: "slogan", Kind: adapter.KindText, Scope: adapter.ScopeStore},
 		{Resource: adapter.Products, Name: "season_from", Kind: adapter.KindTime},
+		{Resource: adapter.Products, Name: "finish", Input: adapter.InputMultiselect},
 		{Resource: adapter.Products, Name: "unseen", Kind: adapter.KindText},
 	}
 }
