@@ -129,10 +129,7 @@ func (b *builder) required(kind *record, f *contract.Field, m contract.Method) b
 
 // inputField returns the schema of a field in a request.
 func (b *builder) inputField(kind *record, f *contract.Field) *Schema {
-	rule := kind.tables[0].Rules.Of(f.Name)
-	if rule == nil {
-		rule = &contract.Rule{}
-	}
+	rule := b.rule(kind, f)
 	switch rule.Check {
 	case contract.Set:
 		return b.stockInput(rule.Members)
@@ -163,12 +160,29 @@ func (b *builder) inputField(kind *record, f *contract.Field) *Schema {
 	switch {
 	case a.Kind == adapter.KindTexts:
 		return list(text(""))
+	case rule.Multiple: // own_attributes 10
+		return &Schema{OneOf: []*Schema{list(ref(numberSchema)), ref(numberSchema)}, Description: a.Doc}
 	case a.Kind == adapter.KindInteger, a.Kind == adapter.KindDecimal, kind.resource == adapter.Products && takesNumbers(rule):
 		return &Schema{Ref: ref(numberSchema).Ref, Description: a.Doc}
 	case rule.Check == contract.Country && rule.Required && len(rule.Options) > 0: // configurations 6
 		return &Schema{Type: Types{"string"}, Enum: rule.Options, Description: a.Doc}
 	}
 	return &Schema{Type: Types{"string", "null"}, Description: a.Doc}
+}
+
+// rule returns the first rule of a field, which may be one that the store added; without checks if the
+// field has no rule.
+func (b *builder) rule(kind *record, f *contract.Field) *contract.Rule {
+	rules := &kind.tables[0].Rules
+	if rule := rules.Of(f.Name); rule != nil {
+		return rule
+	}
+	rule := contract.Rule{}
+	schema := b.Schemas.Of(kind.resource)
+	if at, ok := schema.Index(f.Attribute); ok && schema.Attributes[at].Added {
+		rule = rules.Added(f.Name, schema.Attributes[at].KindName())
+	}
+	return &rule
 }
 
 // takesNumbers reports whether a text field takes one of a list of numbers.
