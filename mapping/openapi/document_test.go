@@ -134,6 +134,7 @@ func TestStore(t *testing.T) {
 		Added: []contract.AddedField{
 			{Resource: "customers", Name: "tier", Read: []contract.Role{contract.Admin}, Write: []contract.Role{contract.Admin}, InSingle: true},
 			{Resource: "products", Name: "energy", Read: contract.Roles(), InList: true},
+			{Resource: "products", Name: "finish", Write: []contract.Role{contract.Admin}},
 		},
 		Narrowed: []contract.NarrowedFields{
 			{Resource: "customers", Role: contract.Admin, Read: []string{"entity_id", "email"}, Write: []string{"email"}},
@@ -144,7 +145,8 @@ func TestStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	schemas, err := adapter.NewSchemas().With(adapter.AddedAttribute{Resource: adapter.Customers, Name: "tier", Kind: adapter.KindInteger},
-		adapter.AddedAttribute{Resource: adapter.Products, Name: "energy", Kind: adapter.KindText})
+		adapter.AddedAttribute{Resource: adapter.Products, Name: "energy", Kind: adapter.KindText},
+		adapter.AddedAttribute{Resource: adapter.Products, Name: "finish", Input: adapter.InputMultiselect})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,6 +171,11 @@ func TestStore(t *testing.T) {
 	energy, ok := product.Properties.Get("energy")
 	if views, _ := energy.Readers.Get("guest"); !ok || strings.Join(views, " ") != "list" {
 		t.Errorf("a Guest sees the added field in %q", views)
+	}
+	update, _ := doc.Components.Schemas.Get("ProductUpdate")
+	finish, ok := update.Properties.Get("finish")
+	if !ok || len(finish.OneOf) != 2 || finish.OneOf[0].Items == nil || !strings.Contains(finish.Description, "multiselect") {
+		t.Errorf("a multiselect is sent as %+v", finish)
 	}
 	if _, ok := doc.Paths.Get("/orders"); ok {
 		t.Error("the document has the calls of a resource that the backend does not offer")
