@@ -66,7 +66,7 @@ func TestCustomerSettings(t *testing.T) {
 
 // TestDialect tells by the versions of modules in which dialect a legacy store answers.
 func TestDialect(t *testing.T) {
-	d, raw := openShopOf(t, magento1test.Rich)
+	dsn, raw := magento1test.NewShop(t, magento1test.Rich, "")
 	module := func(code, version string) string {
 		return "REPLACE INTO core_resource VALUES ('" + code + "_setup', '" + version + "')"
 	}
@@ -83,6 +83,7 @@ func TestDialect(t *testing.T) {
 		{[]string{module("core", "1.6.0.x")}, "magento", "core_setup 1.6.0.x"},
 	} {
 		magento1test.Break(t, raw, c.change...)
+		d := open(t, magento1.Options{ServerOptions: magento1.ServerOptions{DSN: dsn}, Schemas: shopSchemas(t)})
 		if got, evidence, err := d.Dialect(t.Context()); err != nil || got != c.want || !strings.Contains(evidence, c.evidence) {
 			t.Errorf("%v: %q by %q, %v, want %q by %q", c.change, got, evidence, err, c.want, c.evidence)
 		}

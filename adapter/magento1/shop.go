@@ -243,7 +243,11 @@ func (w wholeParts) options(ctx context.Context, tx *sql.Tx) ([]adapter.Record, 
 			schema := w.schemas.Of(resource)
 			at, ok := schema.Index(r.Get("attribute").Text())
 			r.Set("resource", adapter.TextValue(string(resource)))
-			r.Set("labels", adapter.TextsValue(labels[keyOf(r)]))
+			if own := labels[keyOf(r)]; own != nil {
+				r.Set("labels", adapter.TextsValue(own))
+			} else {
+				r.Set("labels", adapter.NullValue())
+			}
 			return ok && schema.Attributes[at].Input.HasOptions()
 		})
 }

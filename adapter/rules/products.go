@@ -79,6 +79,7 @@ func (w products) Update(ctx context.Context, p *adapter.UpdateParams) error {
 		if err != nil {
 			return err
 		}
+		change = withoutShownPaths(change, shown)
 		if err := moveRequestPaths(ctx, tx, stored, change, p.StoreID, p.Everywhere); err != nil {
 			return err
 		}
@@ -155,6 +156,18 @@ func updateProduct(ctx context.Context, tx Tx, op string, stored, change adapter
 		return updateStock(ctx, tx, op, stored, item, mirror)
 	}
 	return nil
+}
+
+// withoutShownPaths returns change without the read-only values of a scope that it only repeats, as a
+// change does that returns the product it was given.
+func withoutShownPaths(change, shown adapter.Record) adapter.Record {
+	rest := change.Clone()
+	for i := range rest.Values {
+		if a := &change.Schema.Attributes[i]; a.ReadOnly && a.Scope != adapter.ScopeGlobal && Same(rest.Values[i], shown.Values[i]) {
+			rest.Values[i] = adapter.Value{}
+		}
+	}
+	return rest
 }
 
 // scopedValues returns the values of a change that a store view can have of its own.

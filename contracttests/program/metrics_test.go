@@ -71,7 +71,7 @@ func labelValues() map[string][]string {
 	for _, resource := range []adapter.Resource{
 		adapter.Websites, adapter.Stores, adapter.CustomerGroups, adapter.Categories, adapter.TaxRates, adapter.Countries, adapter.Regions,
 		adapter.Customers, adapter.CustomerAddresses, adapter.Products, adapter.ProductImages, adapter.ProductWebsites, adapter.ProductCategories,
-		adapter.StockItems, adapter.Orders, adapter.OrderItems, adapter.OrderAddresses, adapter.OrderComments, adapter.Admins,
+		adapter.StockItems, adapter.Orders, adapter.OrderItems, adapter.OrderAddresses, adapter.OrderComments, adapter.Admins, adapter.AttributeOptions,
 	} {
 		resources = append(resources, string(resource))
 	}
