@@ -57,6 +57,8 @@ type FieldList struct {
 	Role     string   `setting:"role" choices:"admin customer guest" help:"Role that the entry restricts."`
 	Read     []string `setting:"read" help:"The only fields that the role reads; records show nothing for other names. Without this key: all. [] means none."`
 	Write    []string `setting:"write" help:"The only fields that the role writes; others that it sends are dropped. Without this key: all. [] means none."`
+	// WithoutComputed stands in place of Read.
+	WithoutComputed bool `setting:"without_computed" default:"false" help:"Dialect openmage, products, customer or guest: whether replies lack the fields that the original computes (prices, is_saleable, image_url, url, buy_now_url, has_custom_options, total_reviews_count), and tier_price has the prices of all groups. OpenMage answers so where the role's attributes are All, and not ticked one by one. Not with read."`
 }
 
 // decode returns the value of an entry, such as an [Attribute].

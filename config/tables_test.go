@@ -52,6 +52,7 @@ attributes:
 fields:
   - {resource: orders, role: customer, read: [status, "grand_total"]}
   - {resource: stock_items, role: admin, write: []}
+  - {resource: products, role: guest, without_computed: true}
 `)
 	got, err := config.Load(config.Sources{Sections: adapterSections(), File: file})
 	if err != nil {
@@ -66,6 +67,7 @@ fields:
 	if diff := cmp.Diff([]config.FieldList{
 		{Resource: "orders", Role: "customer", Read: []string{"status", "grand_total"}},
 		{Resource: "stock_items", Role: "admin", Write: []string{}},
+		{Resource: "products", Role: "guest", WithoutComputed: true},
 	}, got.Fields); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)
 	}
@@ -78,6 +80,7 @@ fields:
 		"attributes[1]": "portico.yaml:4 {resource: products, name: lead_days, kind: integer, scope: website, roles: [guest], views: [single]}",
 		"fields[0]":     "portico.yaml:11 {resource: orders, role: customer, read: [status, grand_total]}",
 		"fields[1]":     "portico.yaml:12 {resource: stock_items, role: admin, write: []}",
+		"fields[2]":     "portico.yaml:13 {resource: products, role: guest, without_computed: true}",
 	} {
 		if listed[name] != want {
 			t.Errorf("%s is listed as %q, want %q", name, listed[name], want)

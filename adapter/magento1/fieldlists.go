@@ -20,6 +20,9 @@ type FieldList struct {
 	Role     string // admin, customer or guest
 	// Read and Write name the fields; nil stands for all.
 	Read, Write []string
+	// WithoutComputed: the role has all attributes of products and no list of them, so that OpenMage
+	// leaves out computed fields (openmage 2). Read and Write are nil.
+	WithoutComputed bool
 }
 
 // fieldName matches the names of fields in lists.
@@ -142,16 +145,18 @@ func (l *fieldLists) Allows(kind string, r adapter.Resource, operation, field st
 	return true
 }
 
-// All returns the lists that leave out fields of a resource that the kind of user can call: by kind,
-// then by resource.
+// All returns the lists that leave out fields of a resource that the kind of user can call, in some
+// version of the original: by kind, then by resource.
 func (l *fieldLists) All() (all []FieldList) {
 	resources := aclResources()
 	for _, kind := range []string{"admin", "customer", "guest"} {
 		for _, resource := range resourcesOf(kind) {
 			read, noRead := l.allowed(kind, resource, "read")
 			write, noWrite := l.allowed(kind, resource, "write")
-			if noRead || noWrite {
-				all = append(all, FieldList{Resource: resources[resource], Name: resource, Role: kind, Read: read, Write: write})
+			list := FieldList{Resource: resources[resource], Name: resource, Role: kind, Read: read, Write: write}
+			list.WithoutComputed = l.unlimited[kind] && kind != "admin" && resource == "product" && l.lists[fieldListID{kind, resource, "read"}] == nil
+			if noRead || noWrite || list.WithoutComputed {
+				all = append(all, list)
 			}
 		}
 	}

@@ -28,6 +28,9 @@ func settingsOf(t *testing.T, d *magento1.Database) (values map[string]string, w
 		}
 		if s.Fields != nil {
 			s.Value = fmt.Sprintf("%s %s read %s write %s", s.Fields.Role, s.Fields.Resource, namesOf(s.Fields.Read), namesOf(s.Fields.Write))
+			if s.Fields.WithoutComputed {
+				s.Value += " without computed"
+			}
 		}
 		if before, twice := values[s.Name]; twice {
 			s.Value = before + "\n" + s.Value
@@ -70,7 +73,8 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, values[name], want)
 		}
 	}
-	if _, ok := values["fields"]; ok || len(warnings) != 1 || !strings.Contains(warnings[0], "themes") {
+	const allAlone = " products read all write all without computed"
+	if fields := values["fields"]; fields != "customer"+allAlone+"\nguest"+allAlone || len(warnings) != 1 || !strings.Contains(warnings[0], "themes") {
 		t.Errorf("fields %q, warnings %q", values["fields"], warnings)
 	}
 	added := make([]adapter.AddedAttribute, len(attributes))
@@ -101,7 +105,7 @@ func TestSettings(t *testing.T) {
 		"public_url": "", "store.link_url": "http://shop.example", "store.timezone": "America/Los_Angeles", "store.tax_country": "US", "store.tax_region": "", "stock.min_qty": "0", "stock.notify_qty": "1", "stock.manage": "true",
 		"store.themes": "default/modern,rwd/winter", "store.price_scope": "website", "store.tax_postcode": "*", "store.tax_based_on": "shipping", "store.prices_include_tax": "true", "store.tax_cross_border": "false",
 		"store.origin_country": "US", "store.origin_region": "CA", "store.origin_postcode": "90034", "store.tax_default_group": "1",
-		"fields": `guest products read [entity_id sku name] write []` + "\n" + `guest product_categories read [] write []` + "\n" + `guest product_images read [] write []`,
+		"fields": "customer" + allAlone + "\n" + `guest products read [entity_id sku name] write []` + "\n" + `guest product_categories read [] write []` + "\n" + `guest product_images read [] write []`,
 	} {
 		if values[name] != want {
 			t.Errorf("%s: %s, want %s", name, values[name], want)
@@ -126,14 +130,14 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestFieldLists reads lists of fields, which do not depend on roles.
+// TestFieldLists reads lists of fields, which do not depend on roles. Guests have a list beside all fields.
 func TestFieldLists(t *testing.T) {
 	d, raw := openShopOf(t, magento1test.Rich)
 	magento1test.Break(t, raw,
 		"DELETE FROM api2_acl_attribute WHERE user_type IN ('admin', 'customer')", "DELETE FROM api2_acl_rule WHERE role_id IN (1, 2)",
 		"INSERT INTO api2_acl_rule (role_id, resource_id, privilege) VALUES (1, 'product', 'retrieve'), (2, 'order', 'retrieve'), (2, 'order_item', 'retrieve'), (2, 'customer', 'retrieve')",
 		`INSERT INTO api2_acl_attribute (user_type, resource_id, operation, allowed_attributes) VALUES
-			('customer', 'order', 'read', 'entity_id,_payment_method,payment_method,_gift_message,addresses,order_items'), ('customer', 'order_item', 'read', 'sku'), ('customer', 'order_address', 'read', 'city'),
+			('guest', 'product', 'read', 'sku,url'), ('customer', 'order', 'read', 'entity_id,_payment_method,payment_method,_gift_message,addresses,order_items'), ('customer', 'order_item', 'read', 'sku'), ('customer', 'order_address', 'read', 'city'),
 			('customer', 'customer', 'read', 'email'), ('customer', 'customer', 'write', 'email'),
 			('admin', 'stock_item', 'read', 'qty'), ('admin', 'stock_item', 'write', 'qty'), ('admin', 'order_address', 'read', ' city ,, region_id,\"],x'), ('admin', 'order', 'read', '_order_comments'),
 			('admin', 'product', 'read', 'sku,size'), ('admin', 'product', 'write', 'sku,care')`)

@@ -24,7 +24,7 @@ func loadText(t *testing.T, text string) (*config.Config, error) {
 // contents.
 func TestImportConfig(t *testing.T) {
 	t.Parallel()
-	dsn, _ := magento1test.NewShop(t, magento1test.Rich, "")
+	dsn, shop := magento1test.NewShop(t, magento1test.Rich, "")
 	printed := apptest.MustRun(t, "import", "config", "--from", dsn)
 	cfg, err := loadText(t, printed)
 	if err != nil {
@@ -46,6 +46,21 @@ func TestImportConfig(t *testing.T) {
 	}
 	if got := commands.MustRun(t, "import", "--from", dsn, "--config", file, "attributes"); !strings.Contains(got, "the configuration has all") {
 		t.Errorf("with the file it prints %s", got)
+	}
+
+	// In OpenMage, all attributes without a list of them leave out computed fields.
+	magento1test.Break(t, shop, "CREATE TABLE core_resource (code VARCHAR(50) PRIMARY KEY, version VARCHAR(50))", "INSERT INTO core_resource VALUES ('core_setup', '1.6.0.12')")
+	printed = apptest.MustRun(t, "import", "config", "--from", dsn)
+	if cfg, err = loadText(t, printed); err != nil {
+		t.Fatalf("%v\n%s", err, printed)
+	}
+	if diff := cmp.Diff([]config.FieldList{{Resource: "products", Role: "customer", WithoutComputed: true}, {Resource: "products", Role: "guest", WithoutComputed: true}}, cfg.Fields); diff != "" {
+		t.Errorf("fields (-want +got):\n%s", diff)
+	}
+	for text, want := range map[string]string{printed: "the configuration has all", "dialect: openmage\n": "{resource: products, role: guest, without_computed: true}"} {
+		if got := commands.MustRun(t, "import", "--from", dsn, "--config", apptest.NewFile(t, "portico.yaml", text), "attributes"); !strings.Contains(got, want) {
+			t.Errorf("it does not print %q: %s", want, got)
+		}
 	}
 }
 

@@ -101,6 +101,21 @@ func TestNumericIntegers(t *testing.T) {
 	contracttests.Run(t, target)
 }
 
+// TestAllAttributes replays the recordings of a shop whose Guests and Customers have all attributes alone
+// (openmage 2).
+func TestAllAttributes(t *testing.T) {
+	t.Parallel()
+	cases, err := contracttests.Load(os.DirFS("../openmage/attributes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := apptest.NewFile(t, "portico.yaml", "fields: [{resource: products, role: guest, without_computed: true}, {resource: products, role: customer, without_computed: true}]")
+	target := apptest.StartDemo(t, "openmage", "PORTICO_CONFIG="+file).Target(t)
+	if got, want := contracttests.Replay(t, target, cases), (contracttests.Summary{Passed: 2}); got != want && !t.Failed() {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
 // TestDocumentedClauses replays the cases of the contract document, outside nightly runs one in four.
 func TestDocumentedClauses(t *testing.T) {
 	t.Parallel()

@@ -107,6 +107,10 @@ type Field struct {
 	// absent holds the views whose records never have the field, even if a value is
 	// stored and the caller asks for the field by name.
 	absent cells[shown]
+	// absentFor holds the roles whose records never have the field, in any view.
+	absentFor cells[RoleSet]
+	// stored holds the roles that read a list of prices as it is stored.
+	stored cells[RoleSet]
 	// alsoWrite holds additional roles whose values a dialect accepts.
 	alsoWrite cells[RoleSet]
 	// alsoRead holds additional roles that may read the field, in the views that show it
@@ -195,9 +199,15 @@ func (f *Field) Shown(d *Dialect, v View) bool { return f.shown.of(d).in(v) }
 // with the offset of the shop's time zone; otherwise times are written in their stored form.
 func (f *Field) ISOTime(d *Dialect, v View) bool { return f.isoTime.of(d).in(v) }
 
-// Absent reports whether the records of view v never have the field in dialect d, even if
-// a value is stored.
-func (f *Field) Absent(d *Dialect, v View) bool { return f.absent.of(d).in(v) }
+// Absent reports whether the records that role reads in view v never have the field in dialect d, even
+// if a value is stored.
+func (f *Field) Absent(d *Dialect, role Role, v View) bool {
+	return f.absent.of(d).in(v) || f.absentFor.of(d).Has(role)
+}
+
+// AsStored reports whether dialect d shows role a list of prices as it is stored, with the prices of all
+// groups; otherwise it shows the prices that apply to the caller.
+func (f *Field) AsStored(d *Dialect, role Role) bool { return f.stored.of(d).Has(role) }
 
 // Hidden reports whether dialect d never returns the field, even to a caller who asks for it.
 func (f *Field) Hidden(d *Dialect) bool { return f.shown.of(d)&hidden != 0 }

@@ -11,7 +11,7 @@ import (
 func shownFields(t *FieldTable, d *Dialect, v View, role Role) string {
 	var names []string
 	for _, i := range t.Order(d, v) {
-		if f := &t.Fields[i]; f.Readable(d, role, v) && f.Shown(d, v) && !f.Absent(d, v) {
+		if f := &t.Fields[i]; f.Readable(d, role, v) && f.Shown(d, v) && !f.Absent(d, role, v) {
 			names = append(names, f.Name)
 		}
 	}

@@ -52,8 +52,8 @@ func adminProductFields() *FieldTable {
 		fields[i].Attribute = fields[i].Name
 	}
 	fields = append(fields,
-		Field{Name: "group_price", Write: onlyAdmin, Sort: SortIgnoredAsNull, Filter: FilterMatchesNone, absent: added},
-		Field{Name: "tier_price", Write: onlyAdmin, Sort: SortIgnored, Filter: FilterMatchesNone, absent: added},
+		Field{Name: "group_price", Write: onlyAdmin, Sort: SortIgnoredAsNull, Filter: FilterMatchesNone, absent: added, stored: both(onlyAdmin)},
+		Field{Name: "tier_price", Write: onlyAdmin, Sort: SortIgnored, Filter: FilterMatchesNone, absent: added, stored: both(onlyAdmin)},
 		Field{Name: "stock_data", Write: onlyAdmin, Sort: SortIgnored, Filter: Unfilterable, absent: added},
 	)
 	for i := range fields {
@@ -177,12 +177,29 @@ func publicProductFields() *FieldTable {
 	t.arrange(documented, inCategory, categoryList()...)
 	stored := []string{"entity_id", "type_id", "sku", "created_at", "updated_at", "name", "meta_title", "meta_description",
 		"description", "short_description", "meta_keyword"}
-	prices := []string{"regular_price_with_tax", "regular_price_without_tax", "final_price_with_tax", "final_price_without_tax", "is_saleable", "image_url"}
-	t.arrange(magento, inList, slices.Concat(stored, prices)...)
+	prices := []string{"regular_price_with_tax", "regular_price_without_tax", "final_price_with_tax", "final_price_without_tax"}
+	t.arrange(magento, inList, slices.Concat(stored, prices, []string{"is_saleable", "image_url"})...)
 	t.arrange(magento, inSingle, slices.Concat(stored, []string{"tier_price", "is_in_stock"}, prices,
-		[]string{"url", "buy_now_url", "total_reviews_count", "has_custom_options"})...)
-	t.tail = []string{"tier_price", "regular_price_with_tax"}
+		[]string{"is_saleable", "image_url", "url", "buy_now_url", "total_reviews_count", "has_custom_options"})...)
+	t.arrange(openmage, inList, slices.Concat(stored, []string{"image_url", "is_saleable"}, prices)...)
+	t.arrange(openmage, inSingle, slices.Concat(stored, []string{"tier_price", "is_in_stock", "url", "image_url", "is_saleable"}, prices,
+		[]string{"buy_now_url", "has_custom_options", "total_reviews_count"})...)
+	t.tail = []string{"tier_price", "regular_price_with_tax", "image_url"}
 	return t
+}
+
+// hideComputed takes the fields that no attribute holds out of the records that role reads in openmage,
+// but for two: it shows whether the product is in stock, and tier_price as it is stored (openmage 2).
+func (t *FieldTable) hideComputed(role Role) {
+	for i := range t.Fields {
+		f := &t.Fields[i]
+		switch {
+		case f.Name == "tier_price":
+			f.stored = f.stored.inOpenMage(f.stored.of(OpenMage()) | 1<<role)
+		case f.Attribute == "" && f.Name != "is_in_stock":
+			f.absentFor = f.absentFor.inOpenMage(f.absentFor.of(OpenMage()) | 1<<role)
+		}
+	}
 }
 
 // productStockFields returns the fields of stock_data in a product (products 3.4): the

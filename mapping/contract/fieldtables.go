@@ -61,6 +61,9 @@ type NarrowedFields struct {
 	// give it. Write names those that it writes of the fields that the contract gives it. An
 	// empty list leaves none; nil leaves all. Names that no field has are accepted.
 	Read, Write []string
+	// WithoutComputed: the role has no list, and all attributes of products alone. In openmage it then
+	// reads no computed fields (openmage 2). Only for products, Customers and Guests, without Read.
+	WithoutComputed bool
 }
 
 // NewFields returns the tables of the contract with the changes of o. The error joins all mistakes
@@ -198,7 +201,14 @@ func (f *Fields) narrow(n NarrowedFields) error {
 	if err != nil {
 		return err
 	}
-	if n.Resource == "products" && n.Role != Admin {
+	ofShopper := n.Resource == "products" && n.Role != Admin
+	if n.WithoutComputed {
+		if !ofShopper || n.Read != nil {
+			return errors.New("without_computed is for products and the roles customer and guest, without read: remove one of the keys")
+		}
+		f.PublicProducts.hideComputed(n.Role)
+	}
+	if ofShopper {
 		f.listStored(n)
 	}
 	for _, t := range tables {

@@ -104,6 +104,36 @@ func TestFieldLists(t *testing.T) {
 	}
 }
 
+// TestComputedFields checks which computed fields a product has for a role with all attributes alone, and
+// for another one (openmage 2).
+func TestComputedFields(t *testing.T) {
+	f := tables(t, FieldOptions{
+		Narrowed: []NarrowedFields{{Resource: "products", Role: Guest, WithoutComputed: true}},
+		Added:    []AddedField{{Resource: "products", Name: "shop_a", Read: []Role{Guest}, InList: true, InSingle: true}},
+	}).PublicProducts
+	const prices = " regular_price_with_tax regular_price_without_tax final_price_with_tax final_price_without_tax"
+	tier := &f.Fields[f.index["tier_price"]]
+	for _, c := range []struct {
+		d      *Dialect
+		view   View
+		role   Role
+		want   string // the fields after meta_keyword
+		stored bool   // tier_price is shown as it is stored
+	}{
+		{OpenMage(), SingleJSON, Guest, " shop_a tier_price is_in_stock", true},
+		{OpenMage(), ListXML, Guest, " shop_a", true},
+		{OpenMage(), SingleXML, Customer, " tier_price is_in_stock url image_url is_saleable" + prices + " buy_now_url has_custom_options total_reviews_count", false},
+		{OpenMage(), ListJSON, Customer, " image_url is_saleable" + prices, false},
+		{Magento(), ListJSON, Guest, " shop_a" + prices + " is_saleable image_url", false},
+		{Documented(), ListJSON, Guest, " name meta_title meta_description" + prices + " is_saleable image_url shop_a", false},
+	} {
+		_, got, _ := strings.Cut(shownFields(f, c.d, c.view, c.role), "meta_keyword")
+		if stored := tier.AsStored(c.d, c.role); got != c.want || stored != c.stored {
+			t.Errorf("%s, view %d, %s: stored prices %t, %s\nwant %t, %s", c.d.Name, c.view, c.role, stored, got, c.stored, c.want)
+		}
+	}
+}
+
 // TestFieldListsOfRequests checks that a field list decides about writes and filters, and not about
 // the order of lists.
 func TestFieldListsOfRequests(t *testing.T) {
@@ -157,6 +187,9 @@ func TestNewFieldsRefuses(t *testing.T) {
 		{"the password", FieldOptions{Added: []AddedField{{Resource: "customers", Name: "password"}}}, "is reserved"},
 		{"products that a Customer writes", FieldOptions{Added: []AddedField{{Resource: "products", Name: "a", Write: []Role{Admin, Customer}}}}, "the role customer cannot write products: remove it from the writers"},
 		{"customers that a Guest writes", FieldOptions{Added: []AddedField{{Resource: "customers", Name: "a", Write: []Role{Guest}}}}, "the role guest cannot write customers"},
+		{"an Admin without computed fields", FieldOptions{Narrowed: []NarrowedFields{{Resource: "products", Role: Admin, WithoutComputed: true}}}, "without_computed is for products"},
+		{"stock items without computed fields", FieldOptions{Narrowed: []NarrowedFields{{Resource: "stock_items", Role: Guest, WithoutComputed: true}}}, "without_computed is for products"},
+		{"a list without computed fields", FieldOptions{Narrowed: []NarrowedFields{{Resource: "products", Role: Guest, Read: []string{"url"}, WithoutComputed: true}}}, "without read"},
 		{"narrowing nothing", FieldOptions{Narrowed: []NarrowedFields{{Resource: "carts"}}}, `unknown resource "carts"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

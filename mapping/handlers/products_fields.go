@@ -24,6 +24,8 @@ type productReply struct {
 	needed attributes
 
 	needsBuyer, needsStock, needsGallery, needsSite bool
+	// storedTiers: tier_price is shown as it is stored.
+	storedTiers bool
 
 	buyer *buyer
 	shop  *resource.Shop
@@ -50,7 +52,7 @@ func (products *Products) newProductReply(c *resource.Call, r *resource.Resource
 	for _, at := range fields {
 		field := &r.Fields.Fields[at]
 		switch {
-		case field.Absent(products.Dialect, view):
+		case field.Absent(products.Dialect, c.Principal.Role, view):
 			continue
 		case field.Attribute != "":
 			p.needed.Stored = append(p.needed.Stored, field.Attribute)
@@ -73,7 +75,8 @@ func (products *Products) newProductReply(c *resource.Call, r *resource.Resource
 			p.needed.Stored = append(p.needed.Stored, "type_id")
 		case "tier_price":
 			p.needOnDemand("tier_price")
-			p.needsBuyer, p.needsSite = p.needsBuyer || p.isPublic(), true
+			p.storedTiers = field.AsStored(products.Dialect, c.Principal.Role)
+			p.needsBuyer, p.needsSite = p.needsBuyer || !p.storedTiers, true
 			p.needed.Stored = append(p.needed.Stored, "type_id")
 		case "stock_data":
 			p.needsStock = true
@@ -181,10 +184,10 @@ func (p *productReply) computedField(name string, product adapter.Record) (codec
 	case "group_price":
 		return p.groupPrices(product), true
 	case "tier_price":
-		if p.isPublic() {
-			return p.buyer.TierPrices(product, p.of.pricing(product), p.Dialect.StoredPriceForm), true
+		if p.storedTiers {
+			return p.tierPrices(product), true
 		}
-		return p.tierPrices(product), true
+		return p.buyer.TierPrices(product, p.of.pricing(product), p.Dialect.StoredPriceForm), true
 	case "stock_data":
 		return p.stockData(product)
 	case "is_in_stock":
@@ -281,17 +284,23 @@ func (p *productReply) groupPrices(product adapter.Record) codec.Node {
 	return codec.ListNode(entries)
 }
 
-// tierPrices renders an Admin's tier_price by ascending quantity. The group that stands
-// for all groups is a number.
+// tierPrices renders the stored tier_price by ascending quantity. The group that stands
+// for all groups is a number. Only Customers and Guests see all columns (openmage 2).
 func (p *productReply) tierPrices(product adapter.Record) codec.Node {
 	tiers := pricesAt(p.site, product.Get("tier_price").Records(), p.of.pricing(product))
 	slices.SortStableFunc(tiers, func(a, b listedPrice) int { return compareMoney(a.Record, b.Record, "price_qty") })
 	var entries []codec.Node
 	for _, price := range tiers {
-		entry := codec.RecordNode(append(price.members(p.Dialect), textMember(price.Record, "price_qty"))...)
+		members, ofAll := append(price.members(p.Dialect), textMember(price.Record, "price_qty")), int64(0)
 		if price.Get("cust_group").Int() == allGroupsID {
-			entry.Members[1].Value.Kind = codec.Number
+			members[1].Value.Kind, ofAll = codec.Number, 1
 		}
+		if p.isPublic() {
+			members = slices.Insert(members, 1, codec.Member{Key: "all_groups", Value: resource.IntegerNode(p.Dialect, ofAll)})
+			members = slices.Insert(members, 0, codec.Member{Key: "price_id", Value: resource.IntegerNode(p.Dialect, int64(price.Key()))})
+			members = append(members, codec.Member{Key: "website_price", Value: price.node()})
+		}
+		entry := codec.RecordNode(members...)
 		if p.Dialect.PercentFlags {
 			entry.Members = append(entry.Members, codec.Member{Key: "is_percent", Value: codec.NumberNode("0")})
 		}

@@ -1,11 +1,15 @@
 package openapi
 
-import "github.com/portico-commerce/portico/mapping/contract"
+import (
+	"slices"
+
+	"github.com/portico-commerce/portico/mapping/contract"
+)
 
 // computed returns the schema of a field that shows no stored attribute, or nil for one that
 // does. It adds the schemas of its parts.
-func (b *builder) computed(kind *record, t *contract.FieldTable, f *contract.Field) *Schema {
-	s := b.computedValue(kind, t, f)
+func (b *builder) computed(f *contract.Field) *Schema {
+	s := b.computedValue(f)
 	if s == nil {
 		return nil
 	}
@@ -16,7 +20,7 @@ func (b *builder) computed(kind *record, t *contract.FieldTable, f *contract.Fie
 }
 
 // computedValue returns the same without a description.
-func (b *builder) computedValue(kind *record, t *contract.FieldTable, f *contract.Field) *Schema {
+func (b *builder) computedValue(f *contract.Field) *Schema {
 	if f.Attribute != "" {
 		return nil
 	}
@@ -34,7 +38,7 @@ func (b *builder) computedValue(kind *record, t *contract.FieldTable, f *contrac
 		parts.Type, parts.MayBeMissing = append(parts.Type, "null"), !b.Dialect.AbsentIsNull
 		return parts
 	case "group_price", "tier_price":
-		prices := list(b.priceEntry(kind, t, f.Name))
+		prices := list(priceEntry(b, f))
 		if b.Dialect.OrderedByNull && f.Sort == contract.SortIgnoredAsNull {
 			prices.Type = append(prices.Type, "null")
 		}
@@ -84,10 +88,39 @@ func (b *builder) price() *Schema {
 
 const mediaGallery = "media_gallery"
 
-// priceEntry returns the schema of an entry of a price list: the rules of its members, for an
-// Admin, or the part of tier_price that the others see.
-func (b *builder) priceEntry(kind *record, t *contract.FieldTable, name string) *Schema {
-	if t != kind.tables[0] { // the Admin's
+// priceEntry returns the schema of an entry of a price list: one for each form that a reader of f sees.
+func priceEntry(b *builder, f *contract.Field) *Schema {
+	var forms []*Schema
+	for _, role := range contract.Roles() {
+		if f.Readable(b.Dialect, role, contract.SingleJSON) {
+			forms = addForms(forms, b.priceForm(f.Name, role, f.AsStored(b.Dialect, role)))
+		}
+	}
+	return oneOf(forms)
+}
+
+// oneOf returns the only one of the forms of an entry, or else the schema of all of them.
+func oneOf(forms []*Schema) *Schema {
+	if len(forms) == 1 {
+		return &Schema{Ref: forms[0].Ref}
+	}
+	return &Schema{OneOf: forms}
+}
+
+// addForms adds the references in s, a result of oneOf, that forms lacks.
+func addForms(forms []*Schema, s *Schema) []*Schema {
+	for _, form := range append(slices.Clone(s.OneOf), s) {
+		if form.Ref != "" && !slices.ContainsFunc(forms, func(known *Schema) bool { return known.Ref == form.Ref }) {
+			forms = append(forms, &Schema{Ref: form.Ref})
+		}
+	}
+	return forms
+}
+
+// priceForm returns the schema of an entry of a price list as role sees it: the rules of its members, for
+// an Admin, these with more columns if stored, or the part of tier_price that concerns the caller.
+func (b *builder) priceForm(name string, role contract.Role, stored bool) *Schema {
+	if !stored {
 		b.doc.Components.Schemas.Set("PublicTierPrice", object(properties(
 			"qty", text(`^[0-9]+(\.[0-9]+)?$`), "price_with_tax", &Schema{Type: Types{"number"}}, "price_without_tax", &Schema{Type: Types{"number"}},
 		), "qty", "price_with_tax", "price_without_tax"))
@@ -115,6 +148,13 @@ func (b *builder) priceEntry(kind *record, t *contract.FieldTable, name string) 
 		names = append(names, "is_percent")
 	}
 	component := camel(name)
+	if role != contract.Admin {
+		component = "Stored" + component
+		members.Set("price_id", b.integer())
+		members.Set("all_groups", b.integer("0", "1"))
+		members.Set("website_price", text(decimalPattern))
+		names = append(names, "price_id", "all_groups", "website_price")
+	}
 	b.doc.Components.Schemas.Set(component, object(members, names...))
 	return ref(component)
 }

@@ -127,6 +127,38 @@ func namesOf[V any](components openapi.Map[V]) (names []string) {
 	return names
 }
 
+// TestWithoutComputed checks that products in openmage have the computed fields, and each form of the
+// entries of tier_price, only if one of the roles reads them.
+func TestWithoutComputed(t *testing.T) {
+	both := []contract.NarrowedFields{{Resource: "products", Role: contract.Guest, WithoutComputed: true}, {Resource: "products", Role: contract.Customer, WithoutComputed: true}}
+	for _, c := range []struct {
+		narrowed []contract.NarrowedFields
+		url      string // the readers of url
+		tiers    string // the forms of tier_price
+	}{
+		{nil, "customer guest", "TierPrice PublicTierPrice"}, {both[:1], "customer", "TierPrice PublicTierPrice StoredTierPrice"}, {both, "", "TierPrice StoredTierPrice"},
+	} {
+		fields, err := contract.NewFields(contract.FieldOptions{Narrowed: c.narrowed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc := openapi.Build(openapi.Options{Dialect: contract.OpenMage(), Fields: fields, Schemas: adapter.NewSchemas(), Version: "test", Server: "https://shop.example/"})
+		product, _ := doc.Components.Schemas.Get("Product")
+		readers := ""
+		if url, ok := product.Properties.Get("url"); ok {
+			readers = strings.Join(namesOf(url.Readers), " ")
+		}
+		tiers, _ := product.Properties.Get("tier_price")
+		var forms []string
+		for _, form := range tiers.Items.OneOf {
+			forms = append(forms, strings.TrimPrefix(form.Ref, "#/components/schemas/"))
+		}
+		if got := strings.Join(forms, " "); readers != c.url || got != c.tiers {
+			t.Errorf("%d roles without computed fields: url for %q, forms of tier_price %s; want %q, %s", len(c.narrowed), readers, got, c.url, c.tiers)
+		}
+	}
+}
+
 // TestStore checks that the document has the store's additions to the contract, and lacks the
 // fields that the store withholds.
 func TestStore(t *testing.T) {

@@ -76,8 +76,10 @@ func (b *builder) addField(s *Schema, kind *record, t *contract.FieldTable, f *c
 		known.Readers.Set(role, views)
 	}
 	known.MayBeMissing = known.MayBeMissing || field.MayBeMissing
-	if field.Items != nil && known.Items.Ref != field.Items.Ref { // each table has its own entries
-		known.Items = &Schema{OneOf: []*Schema{{Ref: known.Items.Ref}, {Ref: field.Items.Ref}}, XML: known.Items.XML}
+	if field.Items != nil { // each table has its own entries
+		xml := known.Items.XML
+		known.Items = oneOf(addForms(addForms(nil, known.Items), field.Items))
+		known.Items.XML = xml
 	}
 }
 
@@ -93,7 +95,7 @@ func (b *builder) readers(f *contract.Field) (readers Map[[]string]) {
 		{"category", []contract.View{contract.InCategory}},
 	}
 	for _, role := range contract.Roles() {
-		readable := func(v contract.View) bool { return f.Readable(b.Dialect, role, v) && !f.Absent(b.Dialect, v) }
+		readable := func(v contract.View) bool { return f.Readable(b.Dialect, role, v) && !f.Absent(b.Dialect, role, v) }
 		shows := func(v contract.View) bool { return readable(v) && f.Shown(b.Dialect, v) }
 		if !readable(contract.ListJSON) && !readable(contract.SingleJSON) && !shows(contract.InCategory) {
 			continue
@@ -112,7 +114,7 @@ func (b *builder) readers(f *contract.Field) (readers Map[[]string]) {
 
 // fieldSchema returns the schema of a field in replies.
 func (b *builder) fieldSchema(kind *record, t *contract.FieldTable, f *contract.Field) *Schema {
-	if s := b.computed(kind, t, f); s != nil {
+	if s := b.computed(f); s != nil {
 		return s
 	}
 	schema := b.Schemas.Of(kind.resource)

@@ -182,7 +182,7 @@ func (r *Resource) NewRenderer(c *Call, fields []int) *renderer {
 	for i, at := range fields {
 		field := &r.Fields.Fields[at]
 		col := column{Field: field, attribute: -1, isoTime: field.ISOTime(r.Dialect, view), isNumber: field.IsNumber(r.Dialect)}
-		if !field.Absent(r.Dialect, view) {
+		if !field.Absent(r.Dialect, c.Principal.Role, view) {
 			col.attribute, col.compute = r.Attributes[at], r.Compute[field.Name]
 		}
 		render.columns[i] = col

@@ -90,7 +90,7 @@ func CheckAttribute(a config.Attribute) error {
 // CheckFieldList validates one entry of the setting fields.
 func CheckFieldList(f config.FieldList) error {
 	_, err := contract.NewFields(contract.FieldOptions{Narrowed: []contract.NarrowedFields{narrowedFields(f)}})
-	if err == nil && f.Read == nil && f.Write == nil {
+	if err == nil && f.Read == nil && f.Write == nil && !f.WithoutComputed {
 		err = errors.New("has neither read nor write: name the fields that the role keeps")
 	}
 	return err
@@ -141,7 +141,7 @@ func rolesNamed(names []string) (named []contract.Role) {
 
 // narrowedFields converts f to the form of package contract.
 func narrowedFields(f config.FieldList) contract.NarrowedFields {
-	n := contract.NarrowedFields{Resource: f.Resource, Read: f.Read, Write: f.Write}
+	n := contract.NarrowedFields{Resource: f.Resource, Read: f.Read, Write: f.Write, WithoutComputed: f.WithoutComputed}
 	for _, role := range contract.Roles() {
 		if role.String() == f.Role {
 			n.Role = role

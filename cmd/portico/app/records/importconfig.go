@@ -75,7 +75,7 @@ func shopConfig(dialect, evidence string, settings []magento1.Setting) string {
 	for _, s := range settings {
 		value := s.Value
 		if s.Fields != nil {
-			value = fieldListEntry(s.Fields, own[s.Fields.Resource])
+			value = fieldListEntry(dialect, s.Fields, own[s.Fields.Resource])
 		}
 		switch {
 		case s.Name == "":
@@ -111,8 +111,12 @@ func ownAttributes(settings []magento1.Setting) map[adapter.Resource][]string {
 }
 
 // fieldListEntry returns a list of fields of the legacy store as an entry of the table fields,
-// without the legacy store's own attributes. It returns "" if the legacy store has no list.
-func fieldListEntry(l *magento1.FieldList, own []string) (entry string) {
+// without the legacy store's own attributes. It returns "" if the legacy store has no list that matters in
+// the dialect.
+func fieldListEntry(dialect string, l *magento1.FieldList, own []string) (entry string) {
+	if l.WithoutComputed && dialect == contract.OpenMage().Name {
+		entry = ", without_computed: true"
+	}
 	for _, operation := range []struct {
 		key    string
 		listed []string
@@ -143,6 +147,6 @@ func missingFields(cfg *config.Config) func(*magento1.FieldList) string {
 		if slices.ContainsFunc(cfg.Fields, func(f config.FieldList) bool { return f.Resource == string(l.Resource) && f.Role == l.Role }) {
 			return ""
 		}
-		return fieldListEntry(l, nil)
+		return fieldListEntry(cfg.Dialect, l, nil)
 	}
 }
