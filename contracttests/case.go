@@ -21,6 +21,7 @@ type Case struct {
 	Dialect     Dialect
 	Differences []int
 	Formats     []string
+	Numbers     bool
 	Make        []prerequisite
 	Exclusive   []string
 	Writes      string

@@ -1,6 +1,7 @@
 package contracttests
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -303,6 +304,21 @@ func errorEnvelope(errors []errorEntry) *node {
 		}}})
 	}
 	return &node{kind: record, members: []member{{"messages", node{kind: record, members: []member{{"error", all}}}}}}
+}
+
+// withNumbers returns a tree with numbers in place of the texts that are JSON numbers, except attributes.
+func withNumbers(n *node) node {
+	got := *n
+	if n.kind == text && json.Valid([]byte(n.text)) && strings.Trim(n.text, "+-.0123456789eE") == "" {
+		got.kind = number
+	}
+	got.members = slices.Clone(n.members)
+	for i, m := range n.members {
+		if !isAttribute(m.name) {
+			got.members[i].value = withNumbers(&m.value)
+		}
+	}
+	return got
 }
 
 // convertToFormat converts a tree to the form in which a parser of the format returns it

@@ -165,6 +165,9 @@ func (p *caseRun) newStep(c *Call) (*Step, error) {
 			return nil, err
 		}
 		format := cmp.Or(c.SendAs, p.job.format)
+		if p.job.c.Numbers && c.SendAs == "" && p.run.target.Dialect == OpenMage {
+			sent, format = withNumbers(&sent), "json"
+		}
 		body := p.render(&sent, format)
 		s.Body, s.ContentType = &body, mediaTypeHeader(c.ContentType, format)
 	case c.Body != nil:
