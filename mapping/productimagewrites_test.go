@@ -93,7 +93,7 @@ func TestImageFailures(t *testing.T) {
 			want: [2]string{"500 Resource internal error", "500 Resource internal error."}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			for column, d := range contract.Dialects() {
+			for column, d := range bothDialects() {
 				s := openShopWith(t, d, settings(), func(a adapter.Adapter) adapter.Adapter { return failingAdapter{a, tt.err} })
 				checkRefused(t, s.write(contract.Admin, "POST", "/products/1/images", body(t, newImage())), tt.want[column])
 				if log := s.log.String(); (log == "") != tt.unlogged {

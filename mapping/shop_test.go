@@ -469,10 +469,16 @@ const (
 	typeHTML = "text/html; charset=UTF-8"
 )
 
+// bothDialects returns documented and magento. What openmage has otherwise than magento is held by
+// TestOpenMage, by the recordings and by the suite.
+func bothDialects() []*contract.Dialect {
+	return []*contract.Dialect{contract.Documented(), contract.Magento()}
+}
+
 // inBothDialects runs a test in each dialect, on a shop of its own.
 func inBothDialects(t *testing.T, test func(t *testing.T, s *shop)) {
 	t.Helper()
-	for _, d := range contract.Dialects() {
+	for _, d := range bothDialects() {
 		t.Run(d.Name, func(t *testing.T) { test(t, openShop(t, d)) })
 	}
 }
@@ -480,7 +486,7 @@ func inBothDialects(t *testing.T, test func(t *testing.T, s *shop)) {
 // inBothDialectsOnSQLite is like inBothDialects, with the demo store in SQLite files.
 func inBothDialectsOnSQLite(t *testing.T, test func(t *testing.T, s *shop)) {
 	t.Helper()
-	for _, d := range contract.Dialects() {
+	for _, d := range bothDialects() {
 		t.Run(d.Name, func(t *testing.T) { test(t, openSQLiteShop(t, d)) })
 	}
 }

@@ -122,16 +122,19 @@ const (
 	Between
 	// Float: a number; a text may group its digits with commas.
 	Float
-	// Whole: an integer. Integer: one of at most 64 bits, which a text may surround with blanks.
+	// Whole: an integer.
 	Whole
+	// Integer: an integer of at most 64 bits, which a text may surround with blanks.
 	Integer
 	// OneCharacter: one of Options, each a single character, or a number whose text is one.
 	OneCharacter
 
-	// NotBlank: neither null nor false, and not an empty text or list. Given: the same, nor a text of
-	// blanks. Filled: the same, nor the fraction 0.0. A rule with one of them demands the field.
+	// NotBlank: neither null nor false, and not an empty text or list. A rule with this check, or one
+	// of the next two, demands the field.
 	NotBlank
+	// Given: as NotBlank, and no text of blanks.
 	Given
+	// Filled: as Given, and not the fraction 0.0.
 	Filled
 
 	// The checks of OpenMage (openmage 1), which go by the type in JSON and accept null.
