@@ -87,7 +87,7 @@ func TestFixedTaxes(t *testing.T) {
 		{"in the default scope", rows, true, 0, `[` + ofAll + `,` + ofTwo + `]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			reply := productReply{site: &resource.PriceSite{WebsiteID: c.website, Rate: 1}}
+			reply := productReply{Resource: resource.Resource{Dialect: contract.Magento()}, site: &resource.PriceSite{WebsiteID: c.website, Rate: 1}}
 			node, ok := reply.fixedTaxes(adapter.TextValue(c.stored), c.byWebsite)
 			got := ""
 			if ok {

@@ -41,16 +41,16 @@ type urlKeys struct {
 	transliterations map[rune]string
 	// romanize returns the spelling of a letter that is not in transliterations; nil: it is a gap.
 	romanize func(rune) string
-	// entities replaces what a text has in HTML; nil: nothing.
-	entities *strings.Replacer
+	// together spells what is not spelled letter by letter.
+	together *strings.Replacer
 }
 
 // newURLKeys returns the generator of a dialect.
 func newURLKeys(d *contract.Dialect) urlKeys {
 	if d.RomanizedURLKeys {
-		return urlKeys{transliterations: openMageTransliterations(), romanize: romanize}
+		return urlKeys{transliterations: openMageTransliterations(), romanize: romanize, together: greekDiphthongs()}
 	}
-	return urlKeys{transliterations: transliterations(), entities: strings.NewReplacer("&amp;", "and")}
+	return urlKeys{transliterations: transliterations(), together: strings.NewReplacer("&amp;", "and")}
 }
 
 // Generate returns the url_key for a text: its letters, transliterated and in lower case,
@@ -58,11 +58,8 @@ func newURLKeys(d *contract.Dialect) urlKeys {
 // letters and digits.
 func (k urlKeys) Generate(text string) string {
 	var b strings.Builder
-	if k.entities != nil {
-		text = k.entities.Replace(text)
-	}
 	gap := false
-	for _, r := range norm.NFC.String(text) {
+	for _, r := range norm.NFC.String(k.together.Replace(text)) {
 		spelled, letter := k.transliterate(r)
 		gap = gap || !letter
 		for _, latin := range []byte(spelled) {

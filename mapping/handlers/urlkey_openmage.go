@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"strings"
 	"unicode"
 
 	"github.com/mozillazg/go-unidecode"
@@ -35,14 +36,25 @@ func openMageTransliterations() map[rune]string {
 }
 
 // romanize returns the spelling of a letter of a script without a table of its own, or "". Each
-// Chinese character is a word.
+// Chinese character begins a word.
 func romanize(letter rune) string {
 	if !unicode.IsLetter(letter) || letter <= unicode.MaxLatin1 {
 		return ""
 	}
 	spelled := unidecode.Unidecode(string(letter))
 	if unicode.Is(unicode.Han, letter) {
-		return " " + spelled + " "
+		return " " + strings.TrimSpace(spelled)
 	}
 	return spelled
+}
+
+// greekDiphthongs spells upsilon as u after the vowels with which it forms a diphthong.
+func greekDiphthongs() *strings.Replacer {
+	var pairs []string
+	for _, vowel := range "αεηοΑΕΗΟ" {
+		for _, upsilon := range "υύΥΎ" {
+			pairs = append(pairs, string([]rune{vowel, upsilon}), string(vowel)+"u")
+		}
+	}
+	return strings.NewReplacer(pairs...)
 }

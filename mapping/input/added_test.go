@@ -130,6 +130,9 @@ func TestAddedFields(t *testing.T) {
 				if d.Name == contract.Documented().Name {
 					want = cmp.Or(c.documented, c.magento)
 				}
+				if d.ListsStoreNothing && c.kind == "text" && want == "crash" { // openmage 8
+					want = "unchanged"
+				}
 				p := addedParser(t, d, r, c.kind)
 				got := outcomeOf(t, p, node(t, `{"x":`+c.json+`}`))
 				if got != want {

@@ -123,7 +123,7 @@ func TestDoctorLegacySettings(t *testing.T) {
 	magento1test.Break(t, db, "DELETE FROM core_config_data WHERE path = 'cataloginventory/options/show_out_of_stock'",
 		"REPLACE INTO core_config_data (scope, scope_id, path, value) VALUES ('default', 0, 'general/locale/timezone', 'Europe/Berlin')")
 	commands, _ := demoStore(t)
-	commands = commands.With("PORTICO_FOLLOW_DSN="+dsn, "PORTICO_STOCK_MIN_QTY=1.0000", "PORTICO_CUSTOMERS_COUNTRIES=US,CA", "PORTICO_STORE_TAX_CLASSES=0,2,4,77")
+	commands = commands.With("PORTICO_FOLLOW_DSN="+dsn, "PORTICO_STOCK_MIN_QTY=1.0000", "PORTICO_CUSTOMERS_COUNTRIES=US,CA", "PORTICO_STORE_TAX_CLASSES=0,1,2,3,4,5,6,7,8,9,77")
 	r := runDoctor(t, commands)
 	requireFinding(t, r, check, doctor.Warning, `customers.countries is "US,CA", and "" in the legacy store`)
 	requireFinding(t, r, check, doctor.Warning, `store.timezone is "UTC", and "Europe/Berlin" in the legacy store (from core_config_data default 0 general/locale/timezone)`)
