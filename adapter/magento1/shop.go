@@ -233,7 +233,7 @@ func (w wholeParts) options(ctx context.Context, tx *sql.Tx) ([]adapter.Record, 
 	}
 	return w.list(ctx, tx, Directory, adapter.AttributeOptions, table,
 		[]string{"option_id = o.option_id", "type = t.entity_type_code", "attribute = a.attribute_code", "position = o.sort_order", "label = v.value"},
-		w.conn.Table(table)+" o JOIN "+w.conn.Table(ofLabels)+" v ON v.option_id = o.option_id AND v.store_id = 0 AND v.value IS NOT NULL JOIN "+w.conn.Table("eav_attribute")+
+		w.conn.Table(table)+" o LEFT JOIN "+w.conn.Table(ofLabels)+" v ON v.option_id = o.option_id AND v.store_id = 0 JOIN "+w.conn.Table("eav_attribute")+
 			" a ON a.attribute_id = o.attribute_id JOIN "+w.conn.Table("eav_entity_type")+" t ON t.entity_type_id = a.entity_type_id ORDER BY o.option_id",
 		func(r adapter.Record, columns row) bool {
 			resource, ok := resources[string(columns[1])]
@@ -248,7 +248,13 @@ func (w wholeParts) options(ctx context.Context, tx *sql.Tx) ([]adapter.Record, 
 			} else {
 				r.Set("labels", adapter.NullValue())
 			}
-			return ok && schema.Attributes[at].Input.HasOptions()
+			if !ok || !schema.Attributes[at].Input.HasOptions() {
+				return false
+			}
+			if columns[4] == nil {
+				w.conn.skip(Directory, table, "option_id "+string(columns[0]), ReasonNoLabel)
+			}
+			return columns[4] != nil
 		})
 }
 

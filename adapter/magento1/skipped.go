@@ -39,6 +39,7 @@ const (
 	ReasonTaxBasedOn = "it is neither shipping nor billing nor origin, so the setting store.tax_based_on counts"
 	ReasonTimezone   = "its time zone is none that is known here, so the setting store.timezone counts"
 	ReasonLong       = "it has more than 255 characters and is null instead"
+	ReasonNoLabel    = "it has no label in the default scope, so it can be chosen nowhere"
 	ReasonStock      = "it is not of the first stock"
 )
 
