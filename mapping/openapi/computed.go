@@ -93,7 +93,7 @@ func priceEntry(b *builder, f *contract.Field) *Schema {
 	var forms []*Schema
 	for _, role := range contract.Roles() {
 		if f.Readable(b.Dialect, role, contract.SingleJSON) {
-			forms = addForms(forms, b.priceForm(f.Name, role, f.AsStored(b.Dialect, role)))
+			forms = addForms(forms, priceForm(b, f.Name, role, f.AsStored(b.Dialect, role)))
 		}
 	}
 	return oneOf(forms)
@@ -119,7 +119,7 @@ func addForms(forms []*Schema, s *Schema) []*Schema {
 
 // priceForm returns the schema of an entry of a price list as role sees it: the rules of its members, for
 // an Admin, these with more columns if stored, or the part of tier_price that concerns the caller.
-func (b *builder) priceForm(name string, role contract.Role, stored bool) *Schema {
+func priceForm(b *builder, name string, role contract.Role, stored bool) *Schema {
 	if !stored {
 		b.doc.Components.Schemas.Set("PublicTierPrice", object(properties(
 			"qty", text(`^[0-9]+(\.[0-9]+)?$`), "price_with_tax", &Schema{Type: Types{"number"}}, "price_without_tax", &Schema{Type: Types{"number"}},
