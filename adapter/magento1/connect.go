@@ -5,11 +5,14 @@ import (
 	"context"
 	"crypto/tls"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -132,4 +135,126 @@ func explainConnectError(err error) error {
 	default:
 		return err
 	}
+}
+
+// An Identity identifies a database and the end of its binary log. Fields that the server does not
+// have, or that the user may not read, are empty.
+type Identity struct {
+	Server   string // server_uuid of MySQL, server_uid of MariaDB, and server_id otherwise
+	Version  string
+	Database string
+	Prefix   string
+	// LogFile and LogPosition are the end of the binary log, and GTID the transactions
+	// that it holds.
+	LogFile     string
+	LogPosition int64
+	GTID        string
+}
+
+// Identity returns the identity of the server and the end of its binary log.
+func (c *conn) Identity(ctx context.Context) (Identity, error) {
+	id := Identity{Database: c.Database, Prefix: c.Prefix}
+	err := c.Retry(ctx, func(tx *sql.Tx) error {
+		for _, ask := range []struct {
+			into       *string
+			statements []string // the first one that the server has, and allows, is the one
+		}{
+			{&id.Server, serverStatements()},
+			{&id.Version, []string{"SELECT VERSION()"}},
+			{&id.LogFile, []string{"SHOW MASTER STATUS", "SHOW BINARY LOG STATUS"}},
+			{&id.GTID, []string{"SELECT @@GLOBAL.gtid_binlog_pos", "SELECT @@GLOBAL.gtid_executed"}},
+		} {
+			for _, statement := range ask.statements {
+				*ask.into = ""
+				err := c.Each(ctx, tx, statement, func(r row) error {
+					*ask.into = string(r[0])
+					if ask.into == &id.LogFile && len(r) > 1 {
+						id.LogPosition = r.ID(1)
+					}
+					return nil
+				})
+				if _, ok := errors.AsType[*mysql.MySQLError](err); err != nil && !ok {
+					return err
+				}
+				if *ask.into != "" {
+					break
+				}
+			}
+		}
+		return nil
+	})
+	return id, err
+}
+
+// Position returns the end of the binary log, or the zero Position if the server has none or
+// the user may not see it.
+func (id Identity) Position() Position {
+	if id.LogFile == "" {
+		return Position{}
+	}
+	return Position{File: id.LogFile, Offset: uint64(id.LogPosition), GTID: id.GTID, Server: id.Server}
+}
+
+// serverStatements returns the statements that ask a server for its identity. The first one that it
+// accepts counts.
+func serverStatements() []string {
+	return []string{"SELECT @@server_uuid", "SELECT @@server_uid", "SELECT @@server_id"}
+}
+
+// A pinnedConnector connects to one server only: the server of the first connection.
+type pinnedConnector struct {
+	driver.Connector
+	mu     sync.Mutex
+	server string // "": not connected yet
+}
+
+// Connect implements [driver.Connector].
+func (c *pinnedConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	server, err := identify(ctx, conn)
+	if err == nil && !c.accept(server) {
+		err = ErrOtherServer
+	}
+	if err != nil {
+		_ = conn.Close() // the first error says more
+		return nil, err
+	}
+	return conn, nil
+}
+
+// accept reports whether a server is the server of the first connection.
+func (c *pinnedConnector) accept(server string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.server = cmp.Or(c.server, server)
+	return c.server == server
+}
+
+// identify returns the identity of a connection's server.
+func identify(ctx context.Context, conn driver.Conn) (server string, err error) {
+	for _, statement := range serverStatements() {
+		server, err = firstValue(ctx, conn.(driver.QueryerContext), statement)
+		if _, ok := errors.AsType[*mysql.MySQLError](err); err == nil || !ok {
+			return server, err
+		}
+	}
+	return "a server that does not say", nil
+}
+
+// firstValue returns the only value of a statement as a text.
+func firstValue(ctx context.Context, conn driver.QueryerContext, statement string) (text string, err error) {
+	rows, err := conn.QueryContext(ctx, statement, nil)
+	if err != nil {
+		return "", err
+	}
+	values := make([]driver.Value, len(rows.Columns()))
+	if err = rows.Next(values); err == nil {
+		text = fmt.Sprint(values[0])
+	} else if err == io.EOF {
+		err = nil
+	}
+	return text, errors.Join(err, rows.Close())
 }

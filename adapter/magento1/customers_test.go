@@ -64,7 +64,7 @@ func TestCustomerSettings(t *testing.T) {
 	}
 }
 
-// TestDialect tells by the versions of modules in which dialect a legacy store answers.
+// TestDialect checks the dialect of legacy stores with other versions of modules.
 func TestDialect(t *testing.T) {
 	dsn, raw := magento1test.NewShop(t, magento1test.Rich, "")
 	module := func(code, version string) string {
@@ -76,10 +76,10 @@ func TestDialect(t *testing.T) {
 	}{
 		{nil, "magento", "no core_setup"},
 		{[]string{"CREATE TABLE core_resource (code VARCHAR(50) PRIMARY KEY, version VARCHAR(50))"}, "magento", "no core_setup"},
-		{[]string{module("core", "1.6.0.7"), module("tax", "1.6.0.4")}, "magento", "core_setup 1.6.0.7 in core_resource is that of Magento"},
-		{[]string{module("core", "1.6.0.10")}, "magento", "or of OpenMage before 20.17"},
+		{[]string{module("core", "1.6.0.7"), module("tax", "1.6.0.4")}, "magento", "core_setup 1.6.0.7 in core_resource shows Magento"},
+		{[]string{module("core", "1.6.0.10")}, "magento", "or OpenMage before 20.17"},
 		{[]string{module("tax", "1.6.0.5")}, "magento", "OpenMage 20.11 to 20.16"},
-		{[]string{module("core", "1.6.0.12")}, "openmage", "core_setup 1.6.0.12 in core_resource is that of OpenMage 20.17 or later"},
+		{[]string{module("core", "1.6.0.12")}, "openmage", "core_setup 1.6.0.12 in core_resource shows OpenMage 20.17 or later"},
 		{[]string{module("core", "1.6.0.x")}, "magento", "core_setup 1.6.0.x"},
 	} {
 		magento1test.Break(t, raw, c.change...)

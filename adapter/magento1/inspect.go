@@ -1,10 +1,12 @@
 package magento1
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -139,4 +141,225 @@ func (d *Database) sampleEncoded(ctx context.Context, tx *sql.Tx, e entity, a ea
 func isEncodedTwice(s string) bool {
 	bytes, err := charmap.Windows1252.NewEncoder().String(s)
 	return err == nil && len(bytes) < len(s) && utf8.ValidString(bytes)
+}
+
+// ChangedPage is the number of records that ChangedSince returns at a time.
+const ChangedPage = 10_000
+
+// A Changed is a record that the shop has dated as changed.
+type Changed struct {
+	Key adapter.Key
+	At  string // "2006-01-02 15:04:05", as the shop has it
+}
+
+// HasChangeTimes reports whether the shop dates the changes of a part's records. It does not
+// date each change of these.
+func HasChangeTimes(p Part) bool { return changeTable(p) != "" }
+
+// changeTable returns the table that dates the changes of a part's records.
+func changeTable(p Part) string {
+	return map[Part]string{
+		Categories: "catalog_category_entity", Products: "catalog_product_entity", Customers: "customer_entity", Addresses: "customer_address_entity", Orders: "sales_flat_order",
+	}[p]
+}
+
+// ChangedSince returns the records of a part with keys greater than after that the shop has
+// dated as changed at a time or later: by ascending key, at most [ChangedPage].
+func (d *Database) ChangedSince(ctx context.Context, p Part, since string, after adapter.Key) (changed []Changed, err error) {
+	start, ok := normalizeTime(since)
+	table := changeTable(p)
+	if !ok || table == "" {
+		return nil, nil
+	}
+	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
+		changed = nil
+		return d.conn.Each(ctx, tx, "SELECT entity_id, updated_at FROM "+d.conn.Table(table)+" WHERE updated_at >= '"+start+"' AND entity_id > "+formatID(int64(after))+
+			" ORDER BY entity_id LIMIT "+formatID(ChangedPage), func(r row) error {
+			changed = append(changed, Changed{adapter.Key(r.ID(0)), string(r[1])})
+			return nil
+		})
+	})
+	return changed, err
+}
+
+// Now returns the time by the clock of the database server, in the zone in which times are
+// read.
+func (d *Database) Now(ctx context.Context) (now string, err error) {
+	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
+		return d.conn.Each(ctx, tx, "SELECT NOW()", func(r row) error {
+			now = string(r[0])
+			return nil
+		})
+	})
+	return now, err
+}
+
+// MaxKeys is the number of keys that RecordsOf and KeysOf accept at a time.
+const MaxKeys = maxBatch
+
+var errKeys = errors.New("too many keys at a time")
+
+// RecordsOf returns the records of a part that have some keys, at most [MaxKeys], as they are in
+// one snapshot: by ascending key, and without keys that do not exist. Of a part that RecordsAfter
+// always reads as a whole it returns all records.
+func (d *Database) RecordsOf(ctx context.Context, p Part, keys ...adapter.Key) (records []adapter.Aggregate, err error) {
+	ids, err := idsOf(keys)
+	if err != nil {
+		return nil, err
+	}
+	w := window{after: -1, through: endless, limit: maxBatch}
+	read, whole := d.wholeReaders()[p]
+	if !whole {
+		readers := d.readers(ids)
+		if readers[p] == nil {
+			return nil, fmt.Errorf("a shop has no part %q", p)
+		}
+		if len(ids) == 0 {
+			return nil, nil
+		}
+		w = window{after: ids[0] - 1, through: ids[len(ids)-1], limit: len(ids), ids: ids}
+		return d.readWindow(ctx, readers[p], w)
+	}
+	return d.readWindow(ctx, read, w)
+}
+
+// readWindow reads the records of a window in one transaction.
+func (d *Database) readWindow(ctx context.Context, r batchReader[adapter.Aggregate], w window) (records []adapter.Aggregate, err error) {
+	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
+		records = nil
+		if err := r.prepare(ctx, tx); err != nil {
+			return err
+		}
+		for next := w; ; {
+			batch, last, err := r.next(ctx, tx, next)
+			records = append(records, batch...)
+			if err != nil || last == next.after || last >= w.through {
+				return err
+			}
+			next.after = last
+		}
+	})
+	if err == nil {
+		d.conn.report()
+	}
+	return records, err
+}
+
+// idsOf returns keys as ids in ascending order, each once.
+func idsOf(keys []adapter.Key) ([]int64, error) {
+	if len(keys) > MaxKeys {
+		return nil, errKeys
+	}
+	ids := make([]int64, 0, len(keys))
+	for _, key := range keys {
+		if key > 0 {
+			ids = append(ids, int64(key))
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+// KeysOf returns the keys of the records of a part that the shop changes together with
+// records of another one, without a trace in their own rows: the stock items of products and
+// the products of stock items, the addresses of customers, one of which may have become the
+// default address, the customers of addresses, and the products of orders. It returns nil for
+// other parts. keys are at most [MaxKeys].
+func (d *Database) KeysOf(ctx context.Context, p, of Part, keys ...adapter.Key) (found []adapter.Key, err error) {
+	source, ok := map[[2]Part][3]string{
+		{Stock, Products}:      {"cataloginventory_stock_item", "item_id", "product_id"},
+		{Products, Stock}:      {"cataloginventory_stock_item", "product_id", "item_id"},
+		{Addresses, Customers}: {"customer_address_entity", "entity_id", "parent_id"},
+		{Customers, Addresses}: {"customer_address_entity", "parent_id", "entity_id"},
+		{Products, Orders}:     {"sales_flat_order_item", "product_id", "order_id"},
+	}[[2]Part{p, of}]
+	ids, err := idsOf(keys)
+	if err != nil || !ok || len(ids) == 0 {
+		return nil, err
+	}
+	table, key, owner := source[0], source[1], source[2]
+	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
+		found = nil
+		return d.conn.Each(ctx, tx, "SELECT DISTINCT "+key+" FROM "+d.conn.Table(table)+" WHERE "+window{ids: ids}.has(owner)+" ORDER BY "+key, func(r row) error {
+			if id := r.ID(0); id > 0 {
+				found = append(found, adapter.Key(id))
+			}
+			return nil
+		})
+	})
+	return found, err
+}
+
+// FindProduct returns the product with a SKU, 0 if there is none.
+func (d *Database) FindProduct(ctx context.Context, sku string) (adapter.Key, error) {
+	return d.find(ctx, "SELECT entity_id FROM "+d.conn.Table("catalog_product_entity")+" WHERE sku = ? ORDER BY entity_id LIMIT 1", sku)
+}
+
+// FindCustomer returns the customer of a website with an e-mail address, 0 if there is none.
+func (d *Database) FindCustomer(ctx context.Context, website int64, email string) (adapter.Key, error) {
+	return d.find(ctx, "SELECT entity_id FROM "+d.conn.Table("customer_entity")+" WHERE email = ? AND website_id = ? ORDER BY entity_id LIMIT 1", email, website)
+}
+
+// find returns the key that a statement selects, or 0.
+func (d *Database) find(ctx context.Context, text string, arguments ...any) (key adapter.Key, err error) {
+	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
+		key = 0
+		return d.conn.Each(ctx, tx, text, func(r row) error {
+			key = adapter.Key(r.ID(0))
+			return nil
+		}, arguments...)
+	})
+	return key, err
+}
+
+// A Via is a table that leads from an id to the key of a record.
+type Via struct {
+	Table string // without the prefix
+	ID    string // its column with the id
+	Key   string // its column with the key; "": all records of the part
+	Where string // a further condition; "" for none
+}
+
+// LookUp calls f with each key to which ids lead.
+func (d *Database) LookUp(ctx context.Context, through Via, ids []int64, f func(key int64)) error {
+	return d.conn.retry(ctx, func(tx *sql.Tx) error {
+		columns, err := d.conn.ColumnsOf(ctx, tx, through.Table)
+		if err != nil || !columns[through.ID] {
+			return err // the version has no such rows
+		}
+		key := cmp.Or(through.Key, "0")
+		statement := "SELECT DISTINCT " + key + " FROM " + d.conn.Table(through.Table) + " WHERE " + through.ID + " IN (" + joinIDs(ids) + ")"
+		if through.Where != "" {
+			statement += " AND " + through.Where
+		}
+		return d.conn.Each(ctx, tx, statement, func(r row) error {
+			if id := r.ID(0); id > 0 || through.Key == "" {
+				f(id)
+			}
+			return nil
+		})
+	})
+}
+
+// ColumnNames returns the names of the columns of a table by their place, in lower case, those
+// included that a SELECT of all columns leaves out. It returns none for a table that is
+// missing. table is without the prefix.
+func (d *Database) ColumnNames(ctx context.Context, table string) (names []string, err error) {
+	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
+		names = nil
+		rows, err := tx.QueryContext(ctx, "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ? ORDER BY ORDINAL_POSITION", d.conn.Prefix+table)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var name string
+			if err := rows.Scan(&name); err != nil {
+				return err
+			}
+			names = append(names, strings.ToLower(name))
+		}
+		return rows.Err()
+	})
+	return names, err
 }

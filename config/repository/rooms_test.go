@@ -14,7 +14,7 @@ import (
 // The limits of the code that a reader has to hold in mind at a time. Lines count comments and
 // blanks.
 const (
-	maxPackageLines  = 5700 // of the files of a package that are not tests
+	maxPackageLines  = 5500 // of the files of a package that are not tests
 	maxFunctionLines = 80   // tables inside the function not counted
 	maxMethods       = 40   // of a type
 	// Logic belongs below cmd, and its tests beside it.
