@@ -7,7 +7,7 @@ const (
 )
 
 // FirstOwnRole is the lowest id of a role that a legacy store does not have, or has under another
-// id: it is beyond the ids of legacy stores.
+// id: legacy stores have lower ids.
 const FirstOwnRole int64 = 1_000_001
 
 // An AccessRole is a REST role: the calls that Guests, Customers or some administrators may make

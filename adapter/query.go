@@ -19,7 +19,7 @@ type Query struct {
 	OrderBy string
 	Desc    bool
 	// Ranks, unless nil, sorts by the places of options instead of by values of OrderBy, which is an
-	// added attribute: the place of a value is that of the option whose id it is, or begins with. Values
+	// added attribute. A value has the place of the option whose id it is, or begins with. Values
 	// without a place are the lowest, as null is, and equal places are ties.
 	Ranks map[int64]int
 	// After, unless nil, starts the list after the position of a record, which may have

@@ -18,7 +18,7 @@ type AddedAttribute struct {
 }
 
 // An Input is the kind of form in which a shop's administrators enter the values of an added
-// attribute. It says what the values mean beyond their [Kind] (own_attributes).
+// attribute, such as a choice of options. [Kind] is the type of the stored value (own_attributes).
 type Input uint8
 
 const (

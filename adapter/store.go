@@ -74,8 +74,8 @@ type ListParams struct {
 type LevelReading uint8
 
 const (
-	ReadsNone      LevelReading = iota // all values are those of the default scope
-	ReadsOverrides                     // values that replace one of the default scope
+	ReadsNone      LevelReading = iota // none: the list shows the default scope
+	ReadsOverrides                     // the values that replace a value of the default scope
 	ReadsAny                           // all values
 )
 

@@ -79,7 +79,7 @@ func (w products) Update(ctx context.Context, p *adapter.UpdateParams) error {
 		if err != nil {
 			return err
 		}
-		change = withoutShownPaths(change, shown)
+		change = withoutSameReadOnly(change, shown)
 		if err := moveRequestPaths(ctx, tx, stored, change, p.StoreID, p.Everywhere); err != nil {
 			return err
 		}
@@ -158,9 +158,9 @@ func updateProduct(ctx context.Context, tx Tx, op string, stored, change adapter
 	return nil
 }
 
-// withoutShownPaths returns change without the read-only values of a scope that it only repeats, as a
-// change does that returns the product it was given.
-func withoutShownPaths(change, shown adapter.Record) adapter.Record {
+// withoutSameReadOnly returns change without the read-only scoped values that equal the shown ones: a change
+// may return the whole product that it was given.
+func withoutSameReadOnly(change, shown adapter.Record) adapter.Record {
 	rest := change.Clone()
 	for i := range rest.Values {
 		if a := &change.Schema.Attributes[i]; a.ReadOnly && a.Scope != adapter.ScopeGlobal && Same(rest.Values[i], shown.Values[i]) {

@@ -15,7 +15,7 @@ const (
 
 // moveRequestPaths lets the addresses of a product follow its url_key, which change sets at a scope
 // or with everywhere at all of them (openmage 3). stored holds the values before the change. An
-// address that does not begin with the url_key is somebody's own, and stays.
+// address that does not begin with the url_key was chosen by hand, and stays.
 func moveRequestPaths(ctx context.Context, tx Tx, stored, change adapter.Record, level int64, everywhere bool) error {
 	key := change.Get("url_key").Text()
 	if key == "" {

@@ -100,7 +100,7 @@ func testImportRoles(t *testing.T, e sqltest.Engine) {
 	run("a version without roles", credentials.RoleTally{})
 }
 
-// TestImportRenamedRoles imports roles whose names or ids are those of other roles here.
+// TestImportRenamedRoles imports roles whose names or ids other roles of the store already have.
 func TestImportRenamedRoles(t *testing.T) { sqltest.EachEngine(t, testImportRenamedRoles) }
 
 func testImportRenamedRoles(t *testing.T, e sqltest.Engine) {

@@ -129,8 +129,8 @@ func fixturesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "fixtures",
 		Short: "Print a template for --fixtures: the fixtures of the demo store",
-		Long: `Print the fixtures of the demo store with comments, as a template for those of another
-store. Fixtures are objects that cannot be created through the API. Leave out those that
+		Long: `Print the fixtures of the demo store with comments, as a template for another store.
+Fixtures are objects that cannot be created through the API. Leave out the objects that
 your store does not have: the cases that need them are skipped with that reason. The
 suite changes only fixtures that are marked writable, and restores them.`,
 		Args: cobra.NoArgs,
@@ -146,9 +146,9 @@ func credentialsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "credentials",
 		Short: "Print a template for --credentials: the credentials of the demo store",
-		Long: `Print the credentials of the demo store with comments, as a template for those of
-another implementation: OAuth tokens, bearer tokens or other headers. Reports and logs
-contain none of them.`,
+		Long: `Print the credentials of the demo store with comments, as a template for another
+implementation: OAuth tokens, bearer tokens or other headers. Reports and logs contain
+no credentials.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := cmd.OutOrStdout().Write(contracttests.DemoCredentialsFile())

@@ -173,16 +173,17 @@ const (
 	openmage
 )
 
-// cells are what a row of a table says in each dialect. In openmage it says the same as in magento,
-// unless it has a cell for it.
+// cells are the values of a table row by dialect. Without a cell of its own, openmage has the value of
+// magento.
 type cells[T any] struct {
 	documented, magento T
 	openmage            *T
 }
 
-// both returns the cells of a row that says the same in all dialects, perDialect the cells of a row in
-// which the document and the original differ.
+// both returns the cells of a row with one value for all dialects.
 func both[T any](v T) cells[T] { return perDialect(v, v) }
+
+// perDialect returns the cells of a row in which the document and the original differ.
 func perDialect[T any](ofDocument, ofOriginal T) cells[T] {
 	return cells[T]{documented: ofDocument, magento: ofOriginal}
 }
@@ -193,7 +194,7 @@ func (c cells[T]) inOpenMage(v T) cells[T] {
 	return c
 }
 
-// of returns what the row says in dialect d.
+// of returns the value in dialect d.
 func (c *cells[T]) of(d *Dialect) T { return *c.at(d.column) }
 
 // at returns the cell that holds in a column.
@@ -252,7 +253,7 @@ func Magento() *Dialect {
 }
 
 // OpenMage returns the dialect that follows the observed behavior of OpenMage 20, a later version of
-// the original. It is Magento but for what the specification says (openmage).
+// the original. It differs from Magento in the points of the specification's page openmage.
 func OpenMage() *Dialect {
 	d := Magento()
 	d.Name, d.column = "openmage", openmage

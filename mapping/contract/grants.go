@@ -85,8 +85,8 @@ func (g *Grants) Allow(resource string, m Method) bool {
 	return g == nil || m < methodCount && g.methods[resource][m]
 }
 
-// Within returns the permissions that the role leaves of all, which are those of the kind of user. It
-// leaves out resources of which none is left.
+// Within returns the permissions in all, the rights of a kind of user, that the role leaves. Resources
+// without a permission are left out.
 func (g *Grants) Within(all []Permission) []Permission {
 	var left []Permission
 	for _, p := range all {

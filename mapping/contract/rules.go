@@ -33,7 +33,7 @@ type Rule struct {
 	// RejectsEmptyText: an empty text is not a valid option; otherwise it stores nothing.
 	RejectsEmptyText bool
 	// Multiple: a list of options is stored as a text with their codes, separated by commas. The
-	// ListFault of such a rule is that of a list inside the list.
+	// ListFault of such a rule is the fault of a list inside the list.
 	Multiple bool
 	// Default is the text that a new record stores if the field is not sent; "" for none.
 	Default string
@@ -42,7 +42,7 @@ type Rule struct {
 	// OptionStorage is the form in which the original stores an option that it keeps as a
 	// text.
 	OptionStorage OptionStorage
-	// Null is the number that a null stores; "" stands for null.
+	// Null is the number that a null stores; "" if it stores null.
 	Null string
 	// Twice is the fault of two entries of a [PriceList] for the same customers and quantity.
 	Twice FaultKey

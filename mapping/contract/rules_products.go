@@ -114,7 +114,7 @@ func productRules() RuleTable {
 	}}
 }
 
-// noSelection stands for no image in an attribute of that kind (own_attributes 13).
+// noSelection is the value of an image attribute without an image (own_attributes 13).
 const noSelection = "no_selection"
 
 // MaxSKU is the maximum length of a SKU in characters.

@@ -21,9 +21,8 @@ func (p *Products) rankOptions(ctx context.Context, wanted *input.List, view res
 	return err
 }
 
-// showLabels replaces the values of products that only the store view has, in a list that is ordered by
-// labels there, by these labels: the original joins them where the default scope has no value
-// (own_attributes 5).
+// showLabels shows labels in a list that is ordered by labels at a store view: a product that has a value
+// at the store view, and none in the default scope, shows the label of its value (own_attributes 5).
 func (p *Products) showLabels(ctx context.Context, bounds *adapter.ListParams, wanted *input.List, products []adapter.Record) error {
 	name := wanted.Query.OrderBy
 	if !wanted.ByLabel || bounds.WebsiteScope || bounds.StoreID == 0 || len(products) == 0 {

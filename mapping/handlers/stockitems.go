@@ -24,7 +24,7 @@ type StockItems struct {
 // its context.
 type BatchLock chan struct{}
 
-// NewBatchLock returns a lock that nobody holds.
+// NewBatchLock returns a lock that is free.
 func NewBatchLock() BatchLock { return make(BatchLock, 1) }
 
 // NewStockItems returns the handler of stock items. now returns the current time. Batch updates hold

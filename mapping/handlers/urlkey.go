@@ -41,7 +41,7 @@ type urlKeys struct {
 	transliterations map[rune]string
 	// romanize returns the spelling of a letter that is not in transliterations; nil: it is a gap.
 	romanize func(rune) string
-	// together spells what is not spelled letter by letter.
+	// together replaces groups of letters that are not spelled letter by letter.
 	together *strings.Replacer
 }
 

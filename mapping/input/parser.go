@@ -21,8 +21,8 @@ type Parser struct {
 	dates   DateReader
 }
 
-// Codes returns codes of rule.From, a list that the store defines: all of them, or at least those
-// that n, or a member of the list n, stands for.
+// Codes returns the codes of rule.From, a list that the store defines: all of them, or at least the codes
+// that n, or a member of the list n, may mean.
 type Codes func(ctx context.Context, rule *contract.Rule, n *codec.Node) ([]string, error)
 
 // A Rule is a rule of the contract, with the attribute that stores the field.
@@ -131,7 +131,7 @@ func (b *Body) Report(rule *contract.Rule, key contract.FaultKey, n *codec.Node)
 }
 
 // Err returns the error of the whole body: a fault that replaces all others, or all faults
-// with the entry that ends them, or that of a save, or nil if there are none.
+// with the entry that ends them; the fault of a save alone; or nil if there are none.
 func (b *Body) Err() error {
 	switch {
 	case b.alone != nil:

@@ -217,8 +217,8 @@ func (i ImportLog) park(ctx context.Context, tx *engine.Tx, source string, p Par
 	return err
 }
 
-// limitParked replaces the dead letters of a part by one that stands for all of them, if there
-// are too many. last is one of them.
+// limitParked replaces the dead letters of a part by a single one for the whole part, if there are too
+// many. last is one of them.
 func (i ImportLog) limitParked(ctx context.Context, tx *engine.Tx, source string, last Parked) error {
 	var count int
 	row := tx.QueryRow(ctx, "SELECT COUNT(*) FROM import_parked WHERE source = ? AND part = ?", source, last.Part)

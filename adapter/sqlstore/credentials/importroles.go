@@ -82,10 +82,10 @@ func (in *credentialImport) importRole(ctx context.Context, here *adapter.Access
 	return roleTx{in.tx}.replaceImported(ctx, role.ID, role)
 }
 
-// localRole returns the role here that stands for one of the other system, and whether it exists:
-// the role of the same id. If an operator has made that one, with rights of another meaning, it is a
-// role beyond the ids of legacy stores, whose name ends with the id of there. An imported role
-// that an operator has set since has kept its name, and still stands for the one of there.
+// localRole returns the role under which a role of the legacy store is imported, and whether it exists.
+// That is the role with the same id, unless an operator has made a role with this id: then it is one with
+// an id that no legacy store has, and its name ends with the legacy id. An imported role that an operator
+// has set since has kept its name, and is still that role.
 func localRole(here *adapter.AccessRoles, role adapter.AccessRole) (adapter.AccessRole, bool) {
 	same, taken := here.Role(role.ID)
 	names := []string{adapter.Fold(storableName(role.Name, role.ID)), adapter.Fold(numberedName(role.Name, role.ID))}
