@@ -11,6 +11,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
 
@@ -156,7 +157,7 @@ func TestServeFollows(t *testing.T) {
 	processes := []*apptest.Process{serve(), serve()}
 	leader := func() int {
 		at := -1
-		apptest.Await(t, "one that follows", func() bool {
+		testenv.Await(t, "one that follows", func() bool {
 			at = -1
 			for i, p := range processes {
 				if strings.Contains(apptest.Send(t, "GET", p.Ops+"/metrics", "").Body, "\nportico_follow_leader 1\n") {
@@ -172,7 +173,7 @@ func TestServeFollows(t *testing.T) {
 	processes = append(processes[:at], processes[at+1:]...)
 	apptest.Execute(t, shop.DB, "UPDATE catalog_product_entity_varchar SET value = 'New name' WHERE entity_id = 1 AND attribute_id = (SELECT attribute_id FROM eav_attribute WHERE attribute_code = 'name' AND entity_type_id = 4)",
 		"UPDATE catalog_product_entity SET updated_at = NOW() WHERE entity_id = 1")
-	apptest.Await(t, "the new name", func() bool {
+	testenv.Await(t, "the new name", func() bool {
 		got := apptest.Send(t, "GET", processes[0].Contract+"/api/rest/products/1", "", "Accept", "application/json")
 		return got.Status == http.StatusOK && strings.Contains(got.Body, "New name")
 	})

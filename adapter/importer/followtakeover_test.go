@@ -55,7 +55,7 @@ func (s *followedStore) startReading(dsn string) *apptest.Process {
 	p := s.start(dsn)
 	p.Stderr.Await(s.t, p, saysFollows)
 	s.setSKU("read")
-	apptest.Await(s.t, "the position", func() bool {
+	testenv.Await(s.t, "the position", func() bool {
 		return s.sku() == "read" && len(apptest.SelectTexts(s.t, s.db, "SELECT position FROM import_position")) > 0
 	})
 	return p
@@ -108,7 +108,7 @@ func (s *followedStore) awaitLockWait() {
 	if s.engine == "mariadb" {
 		waiting = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE state LIKE 'Waiting for table%' AND db = DATABASE()"
 	}
-	apptest.Await(s.t, "the follower to wait for a lock", func() bool { return apptest.SelectTexts(s.t, s.db, waiting)[0] != "0" })
+	testenv.Await(s.t, "the follower to wait for a lock", func() bool { return apptest.SelectTexts(s.t, s.db, waiting)[0] != "0" })
 }
 
 // TestFollowInTurn is TestFollowInTurnOnce on all servers, with followers that are paused until
@@ -143,12 +143,12 @@ func followInTurn(t *testing.T, s *followedStore, waits bool) {
 	first.Signal(t, syscall.SIGSTOP)
 	apptest.ExpireLease(t, s.engine, s.dsn)
 	release()
-	apptest.Await(t, "the second one to lead", func() bool { return s.holder() != holder })
+	testenv.Await(t, "the second one to lead", func() bool { return s.holder() != holder })
 	s.setSKU("later")
 	if waits { // the server gives the lock and the transaction of the first one up after a while
 		taken := func() bool { return s.sku() == "later" }
 		if !testenv.Poll(t, taken) {
-			apptest.Await(t, "a change that the second one takes over", taken)
+			testenv.Await(t, "a change that the second one takes over", taken)
 		}
 	}
 	first.Signal(t, syscall.SIGCONT)
@@ -162,7 +162,7 @@ func followInTurn(t *testing.T, s *followedStore, waits bool) {
 	second.Wait(t)
 	apptest.ExpireLease(t, s.engine, s.dsn)
 	s.setSKU("last")
-	apptest.Await(t, "the first one to lead again", func() bool { return strings.Count(first.Stderr.Text(), saysFollows) == 2 })
+	testenv.Await(t, "the first one to lead again", func() bool { return strings.Count(first.Stderr.Text(), saysFollows) == 2 })
 	awaitExported(t, s.Imported, s.dsn)
 	first.Stop(t)
 	if text := first.Stderr.Text(); strings.Count(text, saysLost) != 1 || strings.Contains(second.Stderr.Text(), saysCompared) {
@@ -195,9 +195,9 @@ func TestFollowStoreCut(t *testing.T) {
 			failures := strings.Count(f.Stderr.Text(), saysFailed)
 			release := c.hold(strings.ReplaceAll(c.name, " ", "-"))
 			line.Stop()
-			apptest.Await(t, "the follower to notice", func() bool { return strings.Count(f.Stderr.Text(), saysFailed) > failures })
+			testenv.Await(t, "the follower to notice", func() bool { return strings.Count(f.Stderr.Text(), saysFailed) > failures })
 			release()
-			apptest.Await(t, "the SKU "+c.want, func() bool { return s.sku() == c.want })
+			testenv.Await(t, "the SKU "+c.want, func() bool { return s.sku() == c.want })
 			apptest.Execute(t, s.DB, "UPDATE cataloginventory_stock_item SET qty = qty + 1")
 			line.Start()
 			awaitExported(t, s.Imported, dsn)
@@ -258,13 +258,13 @@ func TestFollowOtherServer(t *testing.T) {
 	const refuses = "this is another database"
 	f.Stderr.Await(t, f, refuses)
 	apptest.Execute(t, moved.DB, "UPDATE catalog_product_entity SET sku = 'moved-too', updated_at = NOW() WHERE entity_id = 5")
-	apptest.Await(t, "it to refuse again", func() bool { return strings.Count(f.Stderr.Text(), refuses) > 1 })
+	testenv.Await(t, "it to refuse again", func() bool { return strings.Count(f.Stderr.Text(), refuses) > 1 })
 	if got := s.sku(); got != "read" {
 		t.Errorf("the SKU is %s", got)
 	}
 	line.Lead(config.Addr)
 	s.setSKU("back")
-	apptest.Await(t, "the shop itself again", func() bool { return s.sku() == "back" })
+	testenv.Await(t, "the shop itself again", func() bool { return s.sku() == "back" })
 	source := apptest.SelectTexts(t, s.db, "SELECT source FROM import_source")[0]
 	f.Stop(t)
 

@@ -11,6 +11,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestImportEndsCachedReplies imports changes of a legacy store while replicas answer from their
@@ -51,7 +52,7 @@ func TestImportEndsCachedReplies(t *testing.T) {
 		for _, path := range []string{"/products/1", "/products?limit=5"} {
 			// The replica that was stopped may still be about to drop the reply that it has just
 			// cached.
-			apptest.Await(t, path+" in the cache", func() bool {
+			testenv.Await(t, path+" in the cache", func() bool {
 				expect(guest, path, "", "1234.5")
 				return guest.Get(t, path).Header.Get("X-Cache") == "HIT"
 			})

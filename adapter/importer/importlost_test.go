@@ -23,7 +23,7 @@ func TestImportAlone(t *testing.T) {
 	shop := apptest.NewImported(t, magento1test.Demo, "", "sqlite:"+store)
 	first := startImport(t, shop, store, "--rate", "100")
 	db := apptest.OpenStore(t, "sqlite", store)
-	apptest.Await(t, "the import to begin", func() bool {
+	testenv.Await(t, "the import to begin", func() bool {
 		noted := 0
 		err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM import_source").Scan(&noted)
 		return err == nil && noted > 0

@@ -10,6 +10,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // limitUsers gives the shop Rich a stock-only partner, an administrator without a role, and two
@@ -46,7 +47,7 @@ func TestImportKeepsRights(t *testing.T) {
 	may := func(digit, path string, want int) {
 		t.Helper()
 		admin := apptest.NewClient(t, target.BaseURL, apptest.PlaintextHeader(strings.Repeat("a", 32), strings.Repeat("b", 32), strings.Repeat("z", 31)+digit, strings.Repeat("z", 32)))
-		apptest.Await(t, fmt.Sprintf("administrator 1%s to get %d from %s", digit, want, path), func() bool {
+		testenv.Await(t, fmt.Sprintf("administrator 1%s to get %d from %s", digit, want, path), func() bool {
 			got, err := admin.Call(t.Context(), http.MethodGet, path, "")
 			if err != nil {
 				t.Fatal(err)

@@ -88,7 +88,7 @@ func TestReadYourWrites(t *testing.T) {
 		writes := func(outcome string) float64 {
 			return apptest.ScrapeMetrics(t, third.Ops).Sum("portico_follow_writes_total", fmt.Sprintf("outcome=%q", outcome))
 		}
-		apptest.Await(t, "a write that was applied", func() bool {
+		testenv.Await(t, "a write that was applied", func() bool {
 			write("Before")
 			return writes("applied") > 0
 		})
@@ -102,7 +102,7 @@ func TestReadYourWrites(t *testing.T) {
 			t.Errorf("%v writes were late, want 1", got)
 		}
 		front.Line.Reset()
-		apptest.Await(t, "the new name", func() bool { return strings.Contains(reader.Get(t, name.path).Body, `"Later"`) })
+		testenv.Await(t, "the new name", func() bool { return strings.Contains(reader.Get(t, name.path).Body, `"Later"`) })
 		third.Stop(t)
 		if text := third.Stderr.Text(); !strings.Contains(text, "outcome=late resource=products") || strings.Contains(text, "Later") {
 			t.Errorf("the log:\n%s", text)
@@ -174,7 +174,7 @@ func TestReadYourWritesWithBackend(t *testing.T) {
 		}
 		return 0
 	})
-	apptest.Await(t, "the change at the backend", func() bool { return strings.HasPrefix(backend.Held(t)[1], "Later ") })
+	testenv.Await(t, "the change at the backend", func() bool { return strings.HasPrefix(backend.Held(t)[1], "Later ") })
 	expect("/customers/1", "Later", true)
 	write(writer, "PUT", "/customers/2", `{"firstname": "Refused"}`)
 	expect("/customers/2", "Refused", false)

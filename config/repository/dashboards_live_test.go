@@ -31,7 +31,7 @@ func TestDashboardsLive(t *testing.T) {
 	prometheus := startPrometheus(t, token, "exemplar-storage", ops...)
 	native := startPrometheus(t, token, "exemplar-storage,native-histograms", ops...)
 	for _, server := range []*prometheusServer{prometheus, native} {
-		apptest.Await(t, "a scrape of all processes", func() bool { return len(server.query(t, `up{job="portico"} == 1`)) == len(ops) })
+		testenv.Await(t, "a scrape of all processes", func() bool { return len(server.query(t, `up{job="portico"} == 1`)) == len(ops) })
 	}
 
 	d := readDashboard(t)
@@ -119,7 +119,7 @@ func TestDashboardsLive(t *testing.T) {
 
 	t.Run("exemplars", func(t *testing.T) {
 		for name, server := range map[string]*prometheusServer{"classic": prometheus, "native": native} {
-			apptest.Await(t, "an exemplar for the "+name+" Prometheus", func() bool {
+			testenv.Await(t, "an exemplar for the "+name+" Prometheus", func() bool {
 				got := apptest.Send(t, http.MethodGet, p.Contract+"/api/rest/products/1", "", "Accept", "application/json", "traceparent", sampledTrace)
 				return got.Status == http.StatusOK && slices.Contains(server.exemplars(t, "portico_request_duration_seconds_bucket", "trace_id"), sampledTraceID) ||
 					slices.Contains(server.exemplars(t, "portico_request_duration_seconds", "trace_id"), sampledTraceID)
@@ -129,7 +129,7 @@ func TestDashboardsLive(t *testing.T) {
 
 	t.Run("native histograms", func(t *testing.T) {
 		for _, metric := range []string{"portico_request_duration_seconds", "portico_upstream_call_duration_seconds", "portico_backend_request_duration_seconds"} {
-			apptest.Await(t, metric, func() bool { return len(native.query(t, "histogram_count("+metric+") > 0")) > 0 })
+			testenv.Await(t, metric, func() bool { return len(native.query(t, "histogram_count("+metric+") > 0")) > 0 })
 			if len(prometheus.query(t, metric+"_bucket")) == 0 {
 				t.Errorf("%s has no classic buckets for a Prometheus that takes no native histograms", metric)
 			}

@@ -5,6 +5,7 @@ package migration_test
 import (
 	"fmt"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ func TestMirror(t *testing.T) {
 	front := apptest.NewFront(t, apptest.MirroredWrites)
 	p, writer := front.Serve(t, append(apptest.LegacyConsumer(), "PORTICO_FOLLOW_WAIT=30s", "PORTICO_LOG_LEVEL=info")...)
 	old := apptest.NewClient(t, front.Target.BaseURL, apptest.DemoAdmin())
-	apptest.Await(t, "a turn of all writes", func() bool {
+	testenv.Await(t, "a turn of all writes", func() bool {
 		return apptest.ScrapeMetrics(t, p.Ops).Sum("portico_mirror_turns_total", `outcome="turned"`) >= 8
 	})
 	created := "/" // the path of the record that was created last
@@ -55,7 +56,7 @@ func TestMirror(t *testing.T) {
 				path = at(path)
 				here := writer.Get(t, path)
 				var there apptest.Reply
-				apptest.Await(t, path+" at the legacy store", func() bool {
+				testenv.Await(t, path+" at the legacy store", func() bool {
 					there = old.Get(t, path)
 					return there.Status == here.Status && withoutURLs(there.Body) == withoutURLs(writer.Get(t, path).Body)
 				})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestMirrorWithBackend writes to a Portico whose customers a backend has. Writes that the
@@ -21,7 +22,7 @@ func TestMirrorWithBackend(t *testing.T) {
 	front := apptest.FrontOf(t, shop, apptest.MirroredWrites)
 	p, writer := front.Serve(t, append(apptest.LegacyConsumer(), "PORTICO_FOLLOW_WAIT=30s")...)
 	old := apptest.NewClient(t, front.Target.BaseURL, apptest.DemoAdmin())
-	apptest.Await(t, "a turn of all writes", func() bool {
+	testenv.Await(t, "a turn of all writes", func() bool {
 		return apptest.ScrapeMetrics(t, p.Ops).Sum("portico_mirror_turns_total", `outcome="turned"`) >= 8
 	})
 	backend.Answer(func(one apptest.Person) int {
@@ -60,11 +61,11 @@ func TestMirrorWithBackend(t *testing.T) {
 				}
 			}
 			var here, there apptest.Reply
-			apptest.Await(t, path+" at the legacy store", func() bool {
+			testenv.Await(t, path+" at the legacy store", func() bool {
 				here, there = writer.Get(t, path), old.Get(t, path)
 				return there.Status == here.Status && withoutURLs(there.Body) == withoutURLs(here.Body)
 			})
-			apptest.Await(t, "an empty outbox", func() bool { return apptest.ScrapeMetrics(t, p.Ops).Sum("portico_mirror_entries", "") == 0 })
+			testenv.Await(t, "an empty outbox", func() bool { return apptest.ScrapeMetrics(t, p.Ops).Sum("portico_mirror_entries", "") == 0 })
 			if strings.Contains(there.Body, "Refused") {
 				t.Errorf("the legacy store has %s", there.Body)
 			}
@@ -82,10 +83,10 @@ func TestMirrorWithBackend(t *testing.T) {
 	if got, err := writer.Call(t.Context(), "PUT", "/stockitems/2", `{"qty": 77, "min_sale_qty": 2}`); err != nil || got.Status != http.StatusOK {
 		t.Errorf("%d %s %v", got.Status, got.Body, err)
 	}
-	apptest.Await(t, "what the legacy store has sold", func() bool {
+	testenv.Await(t, "what the legacy store has sold", func() bool {
 		return strings.Contains(writer.Get(t, "/stockitems/2").Body, `"qty":"75.0000"`) && strings.Contains(old.Get(t, "/stockitems/2").Body, `"min_sale_qty":"2.0000"`)
 	})
-	apptest.Await(t, "the record that the backend refuses", func() bool {
+	testenv.Await(t, "the record that the backend refuses", func() bool {
 		return apptest.ScrapeMetrics(t, p.Ops).Sum("portico_follow_parked_records", "") == 1
 	})
 	if got := writer.Get(t, "/customers/1"); !strings.Contains(got.Body, "Grace") {
@@ -94,8 +95,8 @@ func TestMirrorWithBackend(t *testing.T) {
 	// A write that the backend accepts is not tried again, so the stop below interrupts no
 	// import.
 	apptest.Execute(t, front.DB, apptest.NameCustomer(1, "Taken"), touched)
-	apptest.Await(t, "what the backend takes", func() bool { return strings.Contains(writer.Get(t, "/customers/1").Body, "Taken") })
-	apptest.Await(t, "no parked record", func() bool { return apptest.ScrapeMetrics(t, p.Ops).Sum("portico_follow_parked_records", "") == 0 })
+	testenv.Await(t, "what the backend takes", func() bool { return strings.Contains(writer.Get(t, "/customers/1").Body, "Taken") })
+	testenv.Await(t, "no parked record", func() bool { return apptest.ScrapeMetrics(t, p.Ops).Sum("portico_follow_parked_records", "") == 0 })
 	p.Stop(t)
 	if out, _, err := apptest.Environment(front.Environ).With(apptest.LegacyConsumer()...).Run(t, "ids", "check", "--config", front.Config); err != nil || out != "nothing found\n" {
 		t.Errorf("portico ids check says %s%v", out, err)

@@ -56,7 +56,7 @@ func newFaultyMirror(t *testing.T, environ ...string) *faultyMirror {
 // awaitTurn waits until all writes have been handed over.
 func (m *faultyMirror) awaitTurn(t *testing.T, mirrored bool) {
 	t.Helper()
-	apptest.Await(t, "a turn of all writes", func() bool {
+	testenv.Await(t, "a turn of all writes", func() bool {
 		owners, err := m.db.WriteOwners().All(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -195,9 +195,9 @@ func (m *faultyMirror) testChange(t *testing.T, tt changeFault, method string) {
 	m.mustWrite(t, method, path, body)
 	product := keyIn(t, path)
 	if tt.parked == "" {
-		apptest.Await(t, "an empty outbox", func() bool { return len(m.pending(t, product)) == 0 })
+		testenv.Await(t, "an empty outbox", func() bool { return len(m.pending(t, product)) == 0 })
 	} else {
-		apptest.Await(t, "a parked change", func() bool { left := m.pending(t, product); return len(left) == 1 && left[0].Parked })
+		testenv.Await(t, "a parked change", func() bool { left := m.pending(t, product); return len(left) == 1 && left[0].Parked })
 		if got := m.pending(t, product)[0].Reason; got != tt.parked {
 			t.Errorf("the reason is %q, want %q", got, tt.parked)
 		}
@@ -329,7 +329,7 @@ func (m *faultyMirror) testAway(t *testing.T) {
 	}
 	before := len(m.unknownCreates(t))
 	m.mustWrite(t, http.MethodPut, path, `{"price": 8}`)
-	apptest.Await(t, "an attempt", func() bool { return m.pending(t, keyIn(t, path))[0].Reason != "" })
+	testenv.Await(t, "an attempt", func() bool { return m.pending(t, keyIn(t, path))[0].Reason != "" })
 	if first := m.pending(t, keyIn(t, path))[0]; first.Attempts != 0 || first.Parked {
 		t.Errorf("%+v: that nobody answers is no fault of the change", first)
 	}
@@ -381,9 +381,9 @@ func (m *faultyMirror) testSold(t *testing.T) {
 	if _, err := m.PlaceOrder(t.Context(), 1, magento1test.OrderLine{Product: soldProduct, Quantity: 2}); err != nil {
 		t.Fatal(err)
 	}
-	apptest.Await(t, "a failure", func() bool { return failures() > before })
+	testenv.Await(t, "a failure", func() bool { return failures() > before })
 	m.Line.Start()
-	apptest.Await(t, "an empty outbox", func() bool { return len(m.pending(t, soldProduct)) == 0 })
+	testenv.Await(t, "an empty outbox", func() bool { return len(m.pending(t, soldProduct)) == 0 })
 	m.expectSame(t, item)
 	if body := m.there.Get(t, item).Body; !strings.Contains(body, `"qty":"48.0000"`) {
 		t.Errorf("50 were set and 2 sold: %s", body)

@@ -69,7 +69,7 @@ func killMirrors(t *testing.T, rounds int) {
 		apptest.ExpireLease(t, "sqlite", m.Commands.Get("PORTICO_SQL_DSN"))
 		m.p, m.writer = m.Serve(t)
 	}
-	apptest.Await(t, "an empty outbox", func() bool {
+	testenv.Await(t, "an empty outbox", func() bool {
 		counts, err := m.db.Outbox().Count(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -186,7 +186,7 @@ func TestMirrorPaused(t *testing.T) {
 	price := func(product, want int) {
 		t.Helper()
 		path := "/products/" + strconv.Itoa(product)
-		apptest.Await(t, path+" at the legacy store", func() bool {
+		testenv.Await(t, path+" at the legacy store", func() bool {
 			return memberOf(m.there.Get(t, path).Body, "price") == fmt.Sprintf("%d.0000", want)
 		})
 	}
@@ -228,7 +228,7 @@ func TestMirrorPaused(t *testing.T) {
 	if after := len(m.rest.requests("PUT")); after != before {
 		t.Errorf("the paused process has sent %d more requests", after-before)
 	}
-	apptest.Await(t, "an empty outbox", func() bool {
+	testenv.Await(t, "an empty outbox", func() bool {
 		counts, err := m.db.Outbox().Count(t.Context())
 		return err == nil && len(counts) == 0
 	})

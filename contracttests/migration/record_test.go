@@ -228,7 +228,7 @@ func TestRecordingKilled(t *testing.T) {
 		counts, _ = filepath.Glob(filepath.Join(dir, "usage-*.json"))
 		return exchanges, counts
 	}
-	apptest.Await(t, "files", func() bool {
+	testenv.Await(t, "files", func() bool {
 		for range 50 {
 			apptest.Send(t, http.MethodGet, p.Contract+"/api/rest/products", "")
 		}

@@ -211,7 +211,7 @@ func (r *rehearsal) reload(routes string) {
 		}
 		before := applied()
 		p.Signal(r.T, syscall.SIGHUP)
-		apptest.Await(r.T, "a reload", func() bool { return applied() > before })
+		testenv.Await(r.T, "a reload", func() bool { return applied() > before })
 		time.Sleep(r.stage / 10) // a rolling change takes its time
 	}
 }
@@ -221,7 +221,7 @@ func (r *rehearsal) awaitTurn(what string, mirrored bool) {
 	r.Helper()
 	db := r.open()
 	defer func() { _ = db.Close() }()
-	apptest.Await(r.T, what, func() bool {
+	testenv.Await(r.T, what, func() bool {
 		owners, err := db.WriteOwners().All(r.Context())
 		if err != nil {
 			r.Fatal(err)
@@ -436,7 +436,7 @@ func (r *rehearsal) settle() {
 	r.Helper()
 	db := r.open()
 	defer func() { _ = db.Close() }()
-	apptest.Await(r.T, "an empty outbox", func() bool {
+	testenv.Await(r.T, "an empty outbox", func() bool {
 		counts, err := db.Outbox().Count(r.Context())
 		if err != nil {
 			r.Fatal(err)

@@ -45,7 +45,7 @@ func shadowDifferences(t testing.TB, ops string) map[string]float64 {
 // their number by outcome, and the total.
 func awaitOutcomes(t testing.TB, ops string, reads float64) (by map[string]float64, all float64) {
 	t.Helper()
-	apptest.Await(t, "the comparison of all reads", func() bool {
+	testenv.Await(t, "the comparison of all reads", func() bool {
 		before := all
 		by, all = map[string]float64{}, 0
 		for labels, n := range shadowCounts(t, ops, "portico_shadow_reads_total", "call", "outcome") {

@@ -3,6 +3,7 @@ package program
 import (
 	"encoding/json"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -53,14 +54,14 @@ func TestRepliesEndWithTheBackend(t *testing.T) {
 	}
 	paths := []string{"/products/1", "/products"}
 	for _, path := range paths {
-		apptest.Await(t, "a cached reply to "+path, func() bool {
+		testenv.Await(t, "a cached reply to "+path, func() bool {
 			cached, body := read(path)
 			return cached == "HIT" && strings.Contains(body, `"Kettle"`)
 		})
 	}
 	name.Store("Teapot")
 	for _, path := range paths {
-		apptest.Await(t, "the new name in "+path, func() bool {
+		testenv.Await(t, "the new name in "+path, func() bool {
 			_, body := read(path)
 			return strings.Contains(body, `"Teapot"`)
 		})

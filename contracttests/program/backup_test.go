@@ -2,6 +2,7 @@ package program
 
 import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,7 +69,7 @@ func TestKilledBackup(t *testing.T) {
 	folder := t.TempDir()
 	for i := range 5 {
 		process := apptest.StartProgram(t, commands, apptest.Program(t), "backup", filepath.Join(folder, "shop.tar.gz"))
-		apptest.Await(t, "the archive", func() bool { // a temporary file, or, if the command was fast, the archive
+		testenv.Await(t, "the archive", func() bool { // a temporary file, or, if the command was fast, the archive
 			entries, err := os.ReadDir(folder)
 			return err == nil && len(entries) > 0
 		})

@@ -200,7 +200,7 @@ func TestReadsAfterWrites(t *testing.T) {
 					}
 				})
 			}
-			apptest.Await(t, "so many reads", func() bool { return h.reads.Load() >= reads })
+			testenv.Await(t, "so many reads", func() bool { return h.reads.Load() >= reads })
 			stop()
 			readers.Wait()
 			writers.Wait()
@@ -225,7 +225,7 @@ func TestReadsAfterWrites(t *testing.T) {
 			}
 			// A replica that learned of the last writes late must show them eventually.
 			for _, at := range h.readPaths() {
-				apptest.Await(t, "the last price at the other replica", func() bool {
+				testenv.Await(t, "the last price at the other replica", func() bool {
 					h.startEra()
 					h.read(both.guests[1], 1, at)
 					return h.startEra() == [2]int64{}
@@ -278,12 +278,12 @@ func TestWriteWhileRedisIsAway(t *testing.T) {
 						})
 					}
 				}
-				apptest.Await(t, "replies to be cached", cached)
+				testenv.Await(t, "replies to be cached", cached)
 				ctx, stop := context.WithCancel(t.Context())
 				readers := h.readAll(ctx, both.guests)
 				fault.begin()
 				write(writer)
-				apptest.Await(t, "both breakers to open", breakers(2))
+				testenv.Await(t, "both breakers to open", breakers(2))
 				write(writer)
 
 				<-time.After(memoryTTL)
@@ -298,8 +298,8 @@ func TestWriteWhileRedisIsAway(t *testing.T) {
 					t.Errorf("%s: %d reads of the writer showed an older price than was acknowledged", fault.name, stale[writer])
 				}
 				fault.end()
-				apptest.Await(t, "both breakers to close", breakers(0))
-				apptest.Await(t, "replies to be cached again", cached)
+				testenv.Await(t, "both breakers to close", breakers(0))
+				testenv.Await(t, "replies to be cached again", cached)
 				stop()
 				readers.Wait()
 				stale = h.startEra()

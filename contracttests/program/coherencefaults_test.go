@@ -96,7 +96,7 @@ func TestWriterKilled(t *testing.T) {
 	}
 	other := both.guests[1]
 	for _, at := range h.readPaths() {
-		apptest.Await(t, "a cached reply", func() bool { return other.Get(t, at.path).Header.Get("X-Cache") == "HIT" })
+		testenv.Await(t, "a cached reply", func() bool { return other.Get(t, at.path).Header.Get("X-Cache") == "HIT" })
 	}
 
 	held, p := blockCommits(t, dsn), h.products[0]
@@ -106,7 +106,7 @@ func TestWriterKilled(t *testing.T) {
 		_, err := both.admin[0].Call(context.WithoutCancel(t.Context()), http.MethodPut, "/products/"+p.id, fmt.Sprintf(`{"price":%d}`, next))
 		answered <- err
 	}()
-	apptest.Await(t, "the write to wait for its commit", held.hasWaitingWrite)
+	testenv.Await(t, "the write to wait for its commit", held.hasWaitingWrite)
 	lease := func() bool { return redis.Command("KEYS *lease*") != "*0" }
 	if !lease() {
 		t.Error("there is no lease in Redis while a write is about to be committed")
@@ -115,7 +115,7 @@ func TestWriterKilled(t *testing.T) {
 	readers := h.readAll(ctx, [2]*apptest.Client{other, other})
 	line.Block()
 	held.release()
-	apptest.Await(t, "the commit", func() bool { return held.committedPrice(p.id) == next })
+	testenv.Await(t, "the commit", func() bool { return held.committedPrice(p.id) == next })
 	both.processes[0].Signal(t, os.Kill)
 	both.processes[0].Wait(t)
 	killed := time.Now()
@@ -125,14 +125,14 @@ func TestWriterKilled(t *testing.T) {
 	if !lease() {
 		t.Error("the lease is gone as the writer is killed: it was not in the middle of its write")
 	}
-	apptest.Await(t, "the lease to end", func() bool { return !lease() })
+	testenv.Await(t, "the lease to end", func() bool { return !lease() })
 	lasted := time.Since(killed)
 	p.saved.Store(next)
 	before := h.reads.Load()
 	for _, at := range h.readPaths() { // it is cached again after a few reads
-		apptest.Await(t, "a cached reply", func() bool { return other.Get(t, at.path).Header.Get("X-Cache") == "HIT" })
+		testenv.Await(t, "a cached reply", func() bool { return other.Get(t, at.path).Header.Get("X-Cache") == "HIT" })
 	}
-	apptest.Await(t, "more reads", func() bool { return h.reads.Load() > before+500 })
+	testenv.Await(t, "more reads", func() bool { return h.reads.Load() > before+500 })
 	stop()
 	readers.Wait()
 	stale := h.startEra()

@@ -102,7 +102,7 @@ func TestEraseKilledBehindCommit(t *testing.T) {
 	cmd.Env, cmd.Stdout = append(apptest.WithoutSettings(os.Environ()), commands...), writer
 	ended := testenv.StartProgram(t, cmd)
 	db := apptest.OpenStore(t, "sqlite", "sqlite:"+path)
-	apptest.Await(t, "the customer to be erased", func() bool {
+	testenv.Await(t, "the customer to be erased", func() bool {
 		var left int
 		err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM customer WHERE entity_id = "+id).Scan(&left)
 		return err == nil && left == 0

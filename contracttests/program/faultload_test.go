@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 	"maps"
 	"net/http"
 	"slices"
@@ -169,7 +170,7 @@ func (tr *traffic) runPhase(phase string, d time.Duration) {
 	tr.t.Helper()
 	tr.startPhase(phase)
 	<-time.After(d)
-	apptest.Await(tr.t, "an answer of each kind", func() bool { return len(tr.kinds(phase)) == 5 })
+	testenv.Await(tr.t, "an answer of each kind", func() bool { return len(tr.kinds(phase)) == 5 })
 }
 
 // kinds returns the number of replies in a phase by kind.
@@ -251,6 +252,6 @@ func (tr *traffic) report() {
 func (tr *traffic) warmCache(guest *apptest.Client) {
 	tr.t.Helper()
 	for _, path := range cachedPaths {
-		apptest.Await(tr.t, "a cached reply to "+path, func() bool { return guest.Get(tr.t, path).Header.Get("X-Cache") == "HIT" })
+		testenv.Await(tr.t, "a cached reply to "+path, func() bool { return guest.Get(tr.t, path).Header.Get("X-Cache") == "HIT" })
 	}
 }

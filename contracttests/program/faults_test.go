@@ -54,7 +54,7 @@ func TestRedisAway(t *testing.T) {
 	} {
 		fault.begin()
 		tr.startPhase(fault.name)
-		apptest.Await(t, "the breaker for Redis to open", func() bool { return opened(apptest.ScrapeMetrics(t, p.Ops), "redis") })
+		testenv.Await(t, "the breaker for Redis to open", func() bool { return opened(apptest.ScrapeMetrics(t, p.Ops), "redis") })
 		const watched = 1500 * time.Millisecond
 		before, start := redisCommands(apptest.ScrapeMetrics(t, p.Ops)), time.Now()
 		tr.runPhase(fault.name, watched)
@@ -66,14 +66,14 @@ func TestRedisAway(t *testing.T) {
 
 		fault.end()
 		tr.startPhase(fault.name + ", then back")
-		apptest.Await(t, "the breaker for Redis to close", func() bool {
+		testenv.Await(t, "the breaker for Redis to close", func() bool {
 			return apptest.ScrapeMetrics(t, p.Ops).Sum("portico_breaker_state", `breaker="redis"`) == 0
 		})
 		hits := func() float64 {
 			return apptest.ScrapeMetrics(t, p.Ops).Sum("portico_cache_lookups_total", `tier="redis"`, `outcome="hit"`)
 		}
 		found := hits()
-		apptest.Await(t, "replies from Redis", func() bool { return hits() > found })
+		testenv.Await(t, "replies from Redis", func() bool { return hits() > found })
 	}
 	tr.end()
 	tr.report()
@@ -111,7 +111,7 @@ func TestDatabaseAway(t *testing.T) {
 			fault.begin()
 			tr.writes.Unlock()
 			// The first probe is sent after all earlier calls have timed out.
-			apptest.Await(t, "a probe that failed", func() bool { s := apptest.ScrapeMetrics(t, p.Ops); return probes(s, "sql") > 0 && opened(s, "sql") })
+			testenv.Await(t, "a probe that failed", func() bool { s := apptest.ScrapeMetrics(t, p.Ops); return probes(s, "sql") > 0 && opened(s, "sql") })
 			begin := apptest.ScrapeMetrics(t, p.Ops)
 			tr.runPhase("away", *faultOutage)
 			end := apptest.ScrapeMetrics(t, p.Ops)
@@ -119,7 +119,7 @@ func TestDatabaseAway(t *testing.T) {
 			fault.end()
 			t.Logf("%s for %s: %s", fault.name, *faultOutage, attemptsWhileOpen(t, begin, end))
 
-			apptest.Await(t, "the breakers to close", func() bool { return apptest.ScrapeMetrics(t, p.Ops).Sum("portico_breaker_state", "") == 0 })
+			testenv.Await(t, "the breakers to close", func() bool { return apptest.ScrapeMetrics(t, p.Ops).Sum("portico_breaker_state", "") == 0 })
 			tr.runPhase("back", 500*time.Millisecond)
 			tr.end()
 			tr.report()

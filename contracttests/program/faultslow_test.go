@@ -59,7 +59,7 @@ func TestSlowDatabase(t *testing.T) {
 	if most != limit || full == 0 {
 		t.Errorf("at most %.0f calls were in flight and %.0f refused, want %d and some", most, full, limit)
 	}
-	apptest.Await(t, "a cached reply", func() bool { f, of := tr.failed("well again", nil, healthy...); return f < of })
+	testenv.Await(t, "a cached reply", func() bool { f, of := tr.failed("well again", nil, healthy...); return f < of })
 	tr.runPhase("back", 500*time.Millisecond)
 	tr.end()
 	tr.report()

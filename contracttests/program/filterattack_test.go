@@ -69,7 +69,7 @@ func TestFiltersUnderAttack(t *testing.T) {
 			}
 		})
 	}
-	apptest.Await(t, "the attack", func() bool {
+	testenv.Await(t, "the attack", func() bool {
 		return apptest.ScrapeMetrics(t, p.Ops).Sum("portico_budget_used", `budget="filters_of_guests"`) > 0
 	})
 

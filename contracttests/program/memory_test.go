@@ -156,10 +156,10 @@ func TestMemoryUnderAttack(t *testing.T) {
 			defer cancel()
 			attack.run(a)
 			// Many calls may reach the limit of the upstream for a moment.
-			apptest.Await(t, "an Admin is answered", func() bool {
+			testenv.Await(t, "an Admin is answered", func() bool {
 				return apptest.Send(t, "GET", p.Contract+"/api/rest/stockitems/1", "", "Authorization", apptest.DemoAdmin()).Status == http.StatusOK
 			})
-			apptest.Await(t, "a Guest is answered", func() bool {
+			testenv.Await(t, "a Guest is answered", func() bool {
 				return apptest.Send(t, "GET", p.Contract+"/api/rest/products/1", "").Status == http.StatusOK
 			})
 			most := p.PeakResident(t)

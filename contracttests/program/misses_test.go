@@ -52,10 +52,10 @@ func TestConcurrentMisses(t *testing.T) {
 					}
 				})
 			}
-			apptest.Await(t, "the first of each", func() bool { return inFlight() == float64(keys) })
+			testenv.Await(t, "the first of each", func() bool { return inFlight() == float64(keys) })
 			leave()
 			left.Wait()
-			apptest.Await(t, "the first of each to be gone", func() bool { return inFlight() == 0 })
+			testenv.Await(t, "the first of each to be gone", func() bool { return inFlight() == 0 })
 			var answered, failed atomic.Int64
 			for key := range keys {
 				for range others {
@@ -69,7 +69,7 @@ func TestConcurrentMisses(t *testing.T) {
 					})
 				}
 			}
-			apptest.Await(t, "all others", func() bool { return inFlight() == float64(keys*others) })
+			testenv.Await(t, "all others", func() bool { return inFlight() == float64(keys*others) })
 			resume()
 			waiting.Wait()
 			calls := sent() - before

@@ -5,6 +5,7 @@ package program
 import (
 	"fmt"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 	"io"
 	"net"
 	"net/http"
@@ -39,7 +40,7 @@ func TestFewOpenFiles(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			apptest.Await(t, "as many requests are answered", func() bool {
+			testenv.Await(t, "as many requests are answered", func() bool {
 				return apptest.ScrapeMetrics(t, p.Ops).Sum("portico_requests_total") == float64(want)
 			})
 			for range 3 {

@@ -49,7 +49,7 @@ func moved(t *testing.T, c *sqltest.PatroniCluster, do func()) {
 	t.Helper()
 	before := c.Primary()
 	do()
-	apptest.Await(t, "another primary", func() bool { now := c.Primary(); return now != "" && now != before })
+	testenv.Await(t, "another primary", func() bool { now := c.Primary(); return now != "" && now != before })
 }
 
 // A registerLoad is a load of clients that each write the quantity of one stock item and read
@@ -163,7 +163,7 @@ func (l *registerLoad) during(name string, most time.Duration, do func()) {
 	do()
 	count := func() int { l.mu.Lock(); defer l.mu.Unlock(); return l.answered }
 	before := count()
-	apptest.Await(l.t, "calls that are answered again", func() bool { return count() > before+20*loadItems })
+	testenv.Await(l.t, "calls that are answered again", func() bool { return count() > before+20*loadItems })
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	window := l.last.Sub(l.first)

@@ -128,7 +128,7 @@ func TestReadOnlyFileSystems(t *testing.T) {
 			}
 			s.Stderr.Await(t, s.Process, tt.logged)
 			s.run(t, tt.end)
-			apptest.Await(t, "writes again", func() bool {
+			testenv.Await(t, "writes again", func() bool {
 				image, stock := s.write(t, 99)
 				return image == ok && stock == ok
 			})

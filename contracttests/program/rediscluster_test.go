@@ -38,7 +38,7 @@ func TestRedisClusterFailover(t *testing.T) {
 		}
 	}
 	for _, key := range []string{"portico:gen:{catalog}", "portico:gen:{all}"} {
-		apptest.Await(t, "replies to be cached", cached)
+		testenv.Await(t, "replies to be cached", cached)
 		ctx, stop := context.WithCancel(t.Context())
 		readers := h.readAll(ctx, both.guests)
 		for replica, admin := range both.admin {
@@ -55,10 +55,10 @@ func TestRedisClusterFailover(t *testing.T) {
 		before := h.reads.Load()
 		lost := c.Master(key)
 		lost.Kill()
-		apptest.Await(t, "both breakers to open", breakers(2))
+		testenv.Await(t, "both breakers to open", breakers(2))
 		c.AwaitPromotion(key, lost)
 		promoted := time.Now()
-		apptest.Await(t, "both breakers to close", breakers(0))
+		testenv.Await(t, "both breakers to close", breakers(0))
 		t.Logf("back %s after the promotion", time.Since(promoted).Round(time.Millisecond))
 		lost.Start()
 		c.AwaitReplicas()

@@ -301,7 +301,7 @@ func TestEndWhileRefused(t *testing.T) {
 			if _, err := fmt.Fprintf(conn, "%s\r\nHost: x\r\nContent-Length: %d\r\n\r\n", create, largeBody); err != nil {
 				t.Fatal(err)
 			}
-			apptest.Await(t, "the refusal", func() bool {
+			testenv.Await(t, "the refusal", func() bool {
 				return apptest.ScrapeMetrics(t, p.Ops).Sum("portico_budget_used", `budget="unread"`) == 1
 			})
 			began := time.Now()

@@ -22,6 +22,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // A reloadable is a process whose configuration file the test changes.
@@ -84,7 +85,7 @@ func (r *reloadable) reload(t *testing.T, headers ...string) reloadAnswer {
 func (r *reloadable) hangup(t *testing.T, n int) {
 	t.Helper()
 	r.Signal(t, syscall.SIGHUP)
-	apptest.Await(t, "a reload", func() bool { return strings.Count(r.Stderr.Text(), `by="signal SIGHUP"`) >= n })
+	testenv.Await(t, "a reload", func() bool { return strings.Count(r.Stderr.Text(), `by="signal SIGHUP"`) >= n })
 }
 
 // mustChange writes lines and expects a reload to apply the named settings.
@@ -226,7 +227,7 @@ func TestReloadEffects(t *testing.T) {
 		p.mustChange(t, []string{legacy}, "log.level")
 		get("/api/rest/products?page=78")
 		logged := func(text string) int { return strings.Count(p.Stderr.Text(), text) }
-		apptest.Await(t, "the log line of the last request", func() bool { return logged("msg=request") >= 2 })
+		testenv.Await(t, "the log line of the last request", func() bool { return logged("msg=request") >= 2 })
 		if got := logged("msg=request"); got != 2 { // not the one under the level error
 			t.Errorf("%d requests are logged, want 2", got)
 		}
@@ -285,7 +286,7 @@ func TestReloadEffects(t *testing.T) {
 		if got := get("/api/rest/products/1").Body; got != "old" {
 			t.Errorf("the moved resource is answered %s", got)
 		}
-		apptest.Await(t, "a difference", func() bool {
+		testenv.Await(t, "a difference", func() bool {
 			return strings.Contains(apptest.Send(t, "GET", p.Ops+"/shadow", "").Body, `"call": "getProduct"`)
 		})
 		if got := apptest.Send(t, "GET", p.Ops+"/migration", "").Body; !strings.Contains(got, `"routes":["products to legacy, shadowed"]`) ||
@@ -300,7 +301,7 @@ func TestReloadEffects(t *testing.T) {
 		if got := get("/api/rest/products/1").Body; !strings.HasPrefix(got, "{") {
 			t.Errorf("after the way back: %s", got)
 		}
-		apptest.Await(t, "recorded exchanges", func() bool {
+		testenv.Await(t, "recorded exchanges", func() bool {
 			written, err := filepath.Glob(filepath.Join(dir, "exchanges", "*.json"))
 			return err == nil && len(written) == 1
 		})

@@ -4,6 +4,7 @@ package program
 
 import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -55,7 +56,7 @@ func (s *replacedShop) get(process *apptest.Process, path string) (body, outcome
 // Redis.
 func (s *replacedShop) fillRedis(name string) {
 	s.t.Helper()
-	apptest.Await(s.t, "a reply in Redis", func() bool {
+	testenv.Await(s.t, "a reply in Redis", func() bool {
 		found := true
 		process := apptest.Start(s.t, s.Environment)
 		for _, path := range []string{"/products?limit=100", "/products/1"} {
@@ -74,7 +75,7 @@ func (s *replacedShop) fillRedis(name string) {
 func (s *replacedShop) awaitCached(process *apptest.Process, name string) {
 	s.t.Helper()
 	for _, path := range []string{"/products?limit=100", "/products/1"} {
-		apptest.Await(s.t, "a cached reply", func() bool {
+		testenv.Await(s.t, "a cached reply", func() bool {
 			body, outcome := s.get(process, path)
 			if !strings.Contains(body, name) {
 				s.t.Errorf("%s does not show %q, X-Cache %s", path, name, outcome)
@@ -146,7 +147,7 @@ func TestSeedBesideServer(t *testing.T) {
 	t.Parallel()
 	s := newReplacedShop(t)
 	process := apptest.Start(t, s.Environment)
-	apptest.Await(t, "a cached list", func() bool {
+	testenv.Await(t, "a cached list", func() bool {
 		body, outcome := s.get(process, "/products?limit=100")
 		if strings.Contains(body, "New") {
 			t.Errorf("the empty store has %s", body)

@@ -13,6 +13,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/dataset/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // requireOAuthProblem fails the test unless a call is refused with the given
@@ -161,7 +162,7 @@ func TestRevokedEverywhere(t *testing.T) {
 	revoked := time.Now()
 	for _, p := range replicas {
 		for what, authorization := range calls {
-			apptest.Await(t, "the refusal of the "+what, func() bool { return ask(p, authorization).Status == http.StatusUnauthorized })
+			testenv.Await(t, "the refusal of the "+what, func() bool { return ask(p, authorization).Status == http.StatusUnauthorized })
 			requireOAuthProblem(t, ask(p, authorization), "token_revoked")
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter/dataset/demotest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestRevokedWithoutRedis revokes credentials of every kind while Redis is away, or does not answer, and
@@ -78,7 +79,7 @@ func TestRevokedWithoutRedis(t *testing.T) {
 			for _, tt := range tests {
 				for _, p := range replicas {
 					all.Go(func() {
-						apptest.Await(t, "the refusal of the "+tt.name, func() bool {
+						testenv.Await(t, "the refusal of the "+tt.name, func() bool {
 							got := ask(p, tt.authorization())
 							if got.Status != http.StatusOK && got.Status != http.StatusUnauthorized {
 								t.Errorf("%s: %d %s", tt.name, got.Status, got.Body)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestRoleCommands narrows an administrator, the Guests and the Customers of a running shop by
@@ -20,7 +21,7 @@ func TestRoleCommands(t *testing.T) {
 	guest := apptest.NewClient(t, strings.TrimSuffix(p.Contract, "/api/rest"), "")
 	reads := func(path string, want int) {
 		t.Helper()
-		apptest.Await(t, fmt.Sprintf("%d from %s", want, path), func() bool {
+		testenv.Await(t, fmt.Sprintf("%d from %s", want, path), func() bool {
 			got, err := guest.Call(t.Context(), http.MethodGet, path, "")
 			if err != nil {
 				t.Fatal(err)

@@ -117,7 +117,7 @@ func (u *upgrade) start(t *testing.T, path string) *apptest.Process {
 	t.Helper()
 	p := apptest.StartProgram(t, u.environ, path, "serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0")
 	p.AwaitAddresses(t, false)
-	apptest.Await(t, "the readiness of a replica", func() bool { return isReady(p) })
+	testenv.Await(t, "the readiness of a replica", func() bool { return isReady(p) })
 	return p
 }
 
@@ -196,14 +196,14 @@ func (u *upgrade) replace(t *testing.T) {
 	goOn := func() {
 		t.Helper()
 		until := answered.Load() + enough
-		apptest.Await(t, "answers", func() bool { return answered.Load() >= until || len(failures) > 0 })
+		testenv.Await(t, "answers", func() bool { return answered.Load() >= until || len(failures) > 0 })
 	}
 	goOn()
 	for _, old := range running {
 		f.add(t, u.start(t, u.present))
 		goOn()
 		old.Signal(t, syscall.SIGTERM)
-		apptest.Await(t, "the replica that drains", func() bool { return !isReady(old) })
+		testenv.Await(t, "the replica that drains", func() bool { return !isReady(old) })
 		f.remove()
 		if code := old.Wait(t); code != 0 {
 			t.Errorf("a replica of the earlier version ended with exit code %d", code)

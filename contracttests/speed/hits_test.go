@@ -46,7 +46,7 @@ func startCaching(b *testing.B, level string, environ ...string) (*server, floor
 	b.Helper()
 	r := listOfFour()
 	portico := startPortico(b, append(environ, "PORTICO_CACHE_TTL=1h"), "--demo", "--log-level", level)
-	apptest.Await(b, "a cached reply", func() bool {
+	testenv.Await(b, "a cached reply", func() bool {
 		header, _ := portico.reply(b, r)
 		return header.Get("X-Cache") == "HIT"
 	})

@@ -103,7 +103,7 @@ func startDaemon(b testing.TB, cmd *exec.Cmd, address string) *server {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		<-ended
 	})
-	apptest.Await(b, "a server at "+address, func() bool {
+	testenv.Await(b, "a server at "+address, func() bool {
 		conn, err := net.Dial("tcp", address)
 		if err == nil {
 			_ = conn.Close()

@@ -48,7 +48,7 @@ func measureStart(b *testing.B, program string, withIdle bool, environ []string,
 	began := time.Now()
 	p := apptest.StartProgram(b, environ, program, append([]string{"serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--log-level", "error"}, arguments...)...)
 	p.AwaitAddresses(b, len(arguments) > 0)
-	apptest.Await(b, "readiness", func() bool { return apptest.Send(b, "GET", p.Ops+"/readyz", "").Status == http.StatusOK })
+	testenv.Await(b, "readiness", func() bool { return apptest.Send(b, "GET", p.Ops+"/readyz", "").Status == http.StatusOK })
 	cost.ready, cost.processor = time.Since(began), processorTime(b, p)
 	if withIdle {
 		cost.idle = settledMemory(b, p)

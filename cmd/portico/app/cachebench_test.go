@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter/dataset/demotest"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // A discardWriter is a http.ResponseWriter that only counts.
@@ -48,7 +48,7 @@ func BenchmarkMemoryHitLoop(b *testing.B) {
 		clear(response.header)
 		a.contract.ServeHTTP(response, request)
 	}
-	apptest.Await(b, "a cached reply", func() bool { serve(); return response.header.Get("X-Cache") == "HIT" })
+	testenv.Await(b, "a cached reply", func() bool { serve(); return response.header.Get("X-Cache") == "HIT" })
 	b.ReportAllocs()
 	for b.Loop() {
 		serve()

@@ -12,6 +12,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestClosers checks the order of closing, and that errors are collected.
@@ -82,7 +83,7 @@ func TestSetUpFailures(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "closed") {
 				t.Fatalf("got %v, want an error about %s alone", err, tt.want)
 			}
-			apptest.Await(t, "an end of the goroutines", func() bool { return runtime.NumGoroutine() <= before })
+			testenv.Await(t, "an end of the goroutines", func() bool { return runtime.NumGoroutine() <= before })
 		})
 	}
 	if err := db.Adapter().Ping(t.Context()); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
 
@@ -273,8 +274,8 @@ func newConsoleShop(t *testing.T) *planShop {
 		t.Fatal(err)
 	}
 	s.get("/api/rest/products/1")
-	apptest.Await(t, "the comparison", func() bool { return s.app.rules.current().watchers.shadowReads.Idle() })
-	apptest.Await(t, "the counts", func() bool {
+	testenv.Await(t, "the comparison", func() bool { return s.app.rules.current().watchers.shadowReads.Idle() })
+	testenv.Await(t, "the counts", func() bool {
 		files, err := filepath.Glob(filepath.Join(filepath.Dir(s.file), "recorded", "usage-*.json"))
 		return err == nil && len(files) > 0
 	})

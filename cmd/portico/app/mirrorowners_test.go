@@ -16,6 +16,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // ownersStore returns a store in which Portico owns the writes of stock items, and a process that
@@ -96,7 +97,7 @@ func TestBystander(t *testing.T) {
 	if _, err := owners.Announce(t.Context(), wishing, time.Nanosecond); err != nil { // which has expired
 		t.Fatal(err)
 	}
-	apptest.Await(t, "the bystander", func() bool {
+	testenv.Await(t, "the bystander", func() bool {
 		live, err := owners.Live(t.Context())
 		return err == nil && live
 	})

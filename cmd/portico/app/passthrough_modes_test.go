@@ -141,7 +141,7 @@ func TestLegacyAway(t *testing.T) {
 		}
 		<-ended
 	})
-	apptest.Await(t, "the legacy store to be asked again", func() bool {
+	testenv.Await(t, "the legacy store to be asked again", func() bool {
 		return apptest.Send(t, "GET", front.contract+"/api/rest/products", "").Body == "back"
 	})
 	if got := front.metric(t, `portico_breaker_state{breaker="legacy"}`); got != "0" {
@@ -170,7 +170,7 @@ func TestLegacyBreaksOff(t *testing.T) {
 	if _, err := io.Copy(io.Discard, response.Body); err != io.ErrUnexpectedEOF {
 		t.Errorf("the client sees %v", err)
 	}
-	apptest.Await(t, "the request to be logged", func() bool { return strings.Contains(front.log.Text(), "cut=true") })
+	testenv.Await(t, "the request to be logged", func() bool { return strings.Contains(front.log.Text(), "cut=true") })
 	if got := front.metric(t, `portico_replies_cut_total{call="listProducts"}`); got != "1" {
 		t.Errorf("%q replies are counted as cut", got)
 	}

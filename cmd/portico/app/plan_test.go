@@ -26,6 +26,7 @@ import (
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/legacy/follow"
 	"github.com/portico-commerce/portico/mapping/legacy/plan"
 )
@@ -209,13 +210,13 @@ func TestMigrationPlan(t *testing.T) {
 		t.Error("Portico answered while it only compares")
 	}
 	settled := func() bool { return s.app.rules.current().watchers.shadowReads.Idle() }
-	apptest.Await(t, "the comparison", settled)
+	testenv.Await(t, "the comparison", settled)
 	s.expect(stock, plan.Shadowed, "move_reads", "Shadow of stock_items: 1 same since ")
 	if got, err := apptest.NewClient(t, s.old.URL, apptest.DemoAdmin()).Call(t.Context(), http.MethodPut, "/stockitems/2", `{"qty":"57"}`); err != nil || got.Status != http.StatusOK {
 		t.Fatalf("%d %s %v", got.Status, got.Body, err)
 	}
 	s.get("/api/rest/stockitems/2")
-	apptest.Await(t, "the second comparison", settled)
+	testenv.Await(t, "the second comparison", settled)
 	s.expect(stock, plan.Shadowed, "move_reads", "The shadow of stock_items: 1 of 2 answers differed since ", ", in qty; 0 have been the same since.")
 
 	lines := s.pasteable(stock)

@@ -195,12 +195,6 @@ func wordAfter(t testing.TB, text, name string) string {
 	return ""
 }
 
-// Await is [testenv.Await].
-func Await(t testing.TB, what string, done func() bool) {
-	t.Helper()
-	testenv.Await(t, what, done)
-}
-
 // A Scrape holds the metrics of a program at one moment, by series as written in the
 // exposition format: name{label="value",…}.
 type Scrape map[string]float64

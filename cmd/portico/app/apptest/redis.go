@@ -61,7 +61,7 @@ func (r *Redis) Start() {
 		_ = cmd.Wait() // an error is in its output
 		close(ended)
 	}(r.cmd)
-	Await(r.t, "an answer of redis-server", func() bool {
+	testenv.Await(r.t, "an answer of redis-server", func() bool {
 		select {
 		case <-ended:
 			r.t.Fatalf("redis-server ended\n%s", said)
