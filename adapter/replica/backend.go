@@ -57,6 +57,10 @@ type BackendResource struct {
 	// Attributes are the backend-owned attributes. Only changes to these are sent to the
 	// backend.
 	Attributes []string
+	// ViewAttributes are the attributes, of a root, whose values at store views the backend owns, too. They
+	// are among Attributes, and not of the global scope. Other values at store views are in the local
+	// replica only.
+	ViewAttributes []string
 	// HasIDs: parts have backend ids of their own. Otherwise MatchBy names the attributes
 	// that distinguish the parts of one root; none where a root has a single part.
 	HasIDs  bool
@@ -96,6 +100,9 @@ type Item struct {
 	// Record holds the backend's values at the default scope. Attributes that the backend
 	// does not return are absent.
 	Record adapter.Record
+	// Views holds, for a root with ViewAttributes, the values at the store views that the backend knows,
+	// also where all of them are inherited.
+	Views Views
 	// Unresolved holds, for a root, the backend ids by resource to which the document and its parts
 	// refer and that have no legacy id yet. Once one has, the document is read again.
 	Unresolved map[adapter.Resource][]string
@@ -131,6 +138,9 @@ type Write struct {
 	Old, New adapter.Record
 	// Changed names the backend-owned attributes that differ; for Create, all of them.
 	Changed []string
+	// Views are the changes at store views, of a root with ViewAttributes. An update may have nothing
+	// else: then Changed is empty.
+	Views []ViewWrite
 	// Siblings are all parts of the same resource that the root has after the write, sorted
 	// by key, for backends that replace such lists as a whole.
 	Siblings []Sibling

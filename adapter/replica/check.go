@@ -120,6 +120,11 @@ func (c *check) checkLeftOut(r *row, item Item, parts map[adapter.Resource][]Ite
 			return err
 		}
 		reasons = slices.Concat(reasons, refused(c.resourcePlan, base.Item, item.Record))
+		for store, view := range item.Views {
+			if before, known := base.Views[store]; known {
+				reasons = slices.Concat(reasons, refused(c.resourcePlan, before, view))
+			}
+		}
 		for _, part := range c.parts {
 			before := map[string]adapter.Record{}
 			for _, known := range base.Parts[part.Resource] {

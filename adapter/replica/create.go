@@ -128,7 +128,11 @@ func (w *pendingWrite) sendNew(ctx context.Context, input adapter.Record) error 
 			r.Values[i] = input.Values[i]
 		}
 	}
-	return w.send(ctx, &Write{New: r, Changed: w.Attributes})
+	views, err := w.storedViews(ctx, w.resourcePlan, w.intent.Key)
+	if err != nil {
+		return err
+	}
+	return w.send(ctx, &Write{New: r, Changed: w.Attributes, Views: w.viewWrites(nil, views)})
 }
 
 // createAtBackend creates a record at the backend, and maps it.

@@ -65,7 +65,7 @@ func (s *store) deleteFromLevel(ctx context.Context, mapping idmap.Mapping, p *a
 	case err != nil:
 		return err
 	default:
-		return w.sendChange(ctx)
+		return w.sendChange(ctx, false)
 	}
 }
 

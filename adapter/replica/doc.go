@@ -49,7 +49,11 @@
 //  9. Other systems than Portico may change a record at the backend at the same moment. A backend
 //     that can detect this refuses the write with ErrChanged; it is then repeated once, on the
 //     changed record.
-//  10. Each warning about a record is logged once, because a scan that runs every few seconds finds
+//  10. Values at store views are the local replica's, except of the attributes that the backend declares
+//     (BackendResource.ViewAttributes). These are merged and sent like the values of the default scope. A
+//     document cannot tell a value that equals the default one from an inherited one, so both count as
+//     inherited (views.go).
+//  11. Each warning about a record is logged once, because a scan that runs every few seconds finds
 //     the same records again.
 //
 // # States of a root

@@ -100,9 +100,13 @@ func (rc *reconciler) importDocument(ctx context.Context, root *resourcePlan, ke
 		})
 		needed[plan.Resource] = convert(parts[plan.Resource], plan.withNeededValues)
 	}
+	views := item.Views.hasOwn() // only merging stores them
+	if views {
+		doc.Version = ""
+	}
 	imported, refusal := rc.storeDocument(ctx, root, key, doc, item, parts)
 	if !adapter.IsRefusal(refusal) {
-		return imported, true, refusal
+		return imported, !views, refusal
 	}
 	doc.Version = ""
 	imported, err = rc.storeDocument(ctx, root, key, doc, root.withNeededValues(item), needed)

@@ -254,6 +254,11 @@ func (m mappedImport) change(ctx context.Context, mapping idmap.Mapping, one ada
 		return err
 	}
 	w.before = before[0].records[m.rootKey]
+	if m.isRoot() {
+		if w.viewsBefore, err = m.storedViews(ctx, m.resourcePlan, m.rootKey); err != nil {
+			return w.end(ctx, err)
+		}
+	}
 	if err := w.inReplica(ctx, func() error { return inReplica(ctx) }); err != nil {
 		return err
 	}
@@ -283,6 +288,12 @@ func (m mappedImport) sendImported(ctx context.Context, w *pendingWrite, before 
 	if err != nil {
 		return err
 	}
+	views := Views(nil)
+	if m.isRoot() {
+		if views, err = m.storedViews(ctx, m.resourcePlan, m.rootKey); err != nil {
+			return err
+		}
+	}
 	var sent []*Write
 	for i, old := range before {
 		plan := old.resourcePlan
@@ -291,8 +302,11 @@ func (m mappedImport) sendImported(ctx context.Context, w *pendingWrite, before 
 			if one.New.Schema != nil {
 				one.Changed = plan.changedAttributes(r, one.New)
 			}
+			if plan.isRoot() {
+				one.Views = plan.viewWrites(w.viewsBefore, views)
+			}
 			isLacking := one.ID == "" && plan.HasIDs && !plan.isRoot() // pushParts creates it
-			if isLacking || one.New.Schema != nil && len(one.Changed) == 0 {
+			if isLacking || one.New.Schema != nil && len(one.Changed)+len(one.Views) == 0 {
 				continue
 			}
 			if err := w.renew(ctx); err != nil {

@@ -51,6 +51,7 @@ type memoryDoc struct {
 	broken  bool // Read fails
 	// categories are the backend ids of a product's categories that have ids here.
 	categories []string
+	views      replica.Views // the values that store views have of their own
 }
 
 type memoryItem struct {
@@ -73,7 +74,7 @@ func memoryResources() []replica.BackendResource {
 			Attributes: []string{"firstname", "lastname", "street", "city", "postcode", "telephone", "country_id", "is_default_billing", "is_default_shipping"},
 			Creates:    true, Updates: true, Deletes: true,
 		},
-		{Resource: adapter.Products, Root: adapter.Products, Attributes: []string{"sku", "name", "description", "price", "special_price", "special_from_date", "status", "tier_price", "stock_item"}, Creates: true, Updates: true, Deletes: true},
+		{Resource: adapter.Products, Root: adapter.Products, Attributes: []string{"sku", "name", "description", "price", "special_price", "special_from_date", "status", "tier_price", "stock_item"}, ViewAttributes: []string{"name", "description", "status"}, Creates: true, Updates: true, Deletes: true},
 		{Resource: adapter.StockItems, Root: adapter.Products, ImportsParts: true, Attributes: []string{"qty", "manage_stock", "backorders"}, Updates: true},
 		{Resource: adapter.ProductWebsites, Root: adapter.Products, MatchBy: []string{"website_id"}, ImportsParts: true, Attributes: []string{"website_id"}, Creates: true, Deletes: true},
 		{Resource: adapter.ProductCategories, Root: adapter.Products, MatchBy: []string{"category_id"}, ImportsParts: true, Attributes: []string{"category_id", "position"}, Creates: true, Deletes: true},
@@ -250,6 +251,48 @@ func (m *memoryBackend) put(i *memoryItem, r adapter.Record, names []string) {
 	}
 }
 
+// memoryStores are the store views of the backend.
+var memoryStores = []adapter.Key{1, 2, 3}
+
+// putViews stores the values of store views.
+func (d *memoryDoc) putViews(writes []replica.ViewWrite) {
+	d.views = maps.Clone(d.views)
+	if d.views == nil {
+		d.views = replica.Views{}
+	}
+	for _, w := range writes {
+		view := adapter.NewRecord(w.New.Schema)
+		if before, known := d.views[w.Store]; known {
+			view = before.Clone()
+		}
+		for _, name := range w.Changed {
+			view.Set(name, w.New.Get(name))
+		}
+		d.views[w.Store] = view
+	}
+}
+
+// viewsOf returns the values at all store views of a product, nil for another resource.
+func (m *memoryBackend) viewsOf(d *memoryDoc) replica.Views {
+	names := m.resource(d.record.Schema.Resource).ViewAttributes
+	if names == nil {
+		return nil
+	}
+	all := replica.Views{}
+	for _, store := range memoryStores {
+		all[store] = adapter.NewRecord(d.record.Schema)
+		for _, name := range names {
+			v := adapter.NullValue()
+			// A value that equals the default one cannot be told from an inherited one.
+			if own, known := d.views[store]; known && own.Get(name).Kind() != adapter.Absent && !own.Get(name).Equal(d.record.Get(name)) {
+				v = own.Get(name)
+			}
+			all[store].Set(name, v)
+		}
+	}
+	return all
+}
+
 // putStock stores the stock item of a product in its document.
 func (m *memoryBackend) putStock(d *memoryDoc, product adapter.Record, names []string) {
 	items := product.Get("stock_item").Records()
@@ -282,6 +325,7 @@ func (m *memoryBackend) Create(ctx context.Context, w *replica.Write) (id string
 			item.id = m.newID(string(res.Resource[:4]))
 			d := &memoryDoc{memoryItem: item, parts: map[adapter.Resource][]memoryItem{}, changed: time.Now()}
 			m.putStock(d, w.New, w.Changed)
+			d.putViews(w.Views)
 			id = d.id
 			return m.add(res.Resource, d)
 		}
@@ -370,13 +414,14 @@ func (m *memoryBackend) Update(ctx context.Context, w *replica.Write) error {
 		if item == nil {
 			return memoryError(adapter.NotFound, "")
 		}
-		if len(w.Changed) == 0 {
+		if len(w.Changed)+len(w.Views) == 0 {
 			return errors.New("an update without changes")
 		}
 		item.record = item.record.Clone()
 		m.put(item, w.New, w.Changed)
 		m.putStock(d, w.New, w.Changed)
 		m.clearOtherDefaults(d, *item)
+		d.putViews(w.Views)
 		d.changed = time.Now()
 		return nil
 	})

@@ -28,6 +28,10 @@ func (m *memoryBackend) document(d *memoryDoc) replica.Document {
 	sum := sha256.New()
 	show := func(i replica.Item) { fmt.Fprintf(sum, "%s %d %s\n", i.ID, i.Key, adaptertest.FormatRecord(i.Record)) }
 	show(item)
+	item.Views = m.viewsOf(d)
+	for _, store := range slices.Sorted(maps.Keys(item.Views)) {
+		fmt.Fprintln(sum, store, adaptertest.FormatRecord(item.Views[store]))
+	}
 	broken := d.broken
 	if broken {
 		fmt.Fprintln(sum, "broken")

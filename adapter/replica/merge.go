@@ -46,6 +46,9 @@ func (m *merge) document(ctx context.Context, item Item, parts map[adapter.Resou
 	if newBase.Item, err = m.record(ctx, m.root, m.key, m.base.Item, item.Record); err != nil {
 		return base{}, err
 	}
+	if newBase.Views, err = m.mergeViews(ctx, item.Views); err != nil {
+		return base{}, err
+	}
 	for _, plan := range m.root.parts {
 		items, present := parts[plan.Resource]
 		old, known := m.base.Parts[plan.Resource]
@@ -80,7 +83,7 @@ func (m *merge) record(ctx context.Context, plan *resourcePlan, key adapter.Key,
 	if !changed {
 		return document, nil
 	}
-	refused, err := m.putAccepted(ctx, plan, key, values)
+	refused, err := m.putAccepted(ctx, plan, key, 0, values)
 	newBase := document.Clone()
 	for _, name := range refused {
 		newBase.Set(name, old.Get(name))
@@ -88,10 +91,10 @@ func (m *merge) record(ctx context.Context, plan *resourcePlan, key adapter.Key,
 	return newBase, err
 }
 
-// putAccepted stores values in the local replica, except the ones that it refuses. It returns the
-// attributes of the refused values.
-func (m *merge) putAccepted(ctx context.Context, plan *resourcePlan, key adapter.Key, values adapter.Record) (refused []string, err error) {
-	changed, err := plan.localRecords().PutValues(ctx, m.replica, key, 0, values)
+// putAccepted stores values at a store view, 0 for the default scope, in the local replica, except the ones
+// that it refuses. It returns the attributes of the refused values.
+func (m *merge) putAccepted(ctx context.Context, plan *resourcePlan, key adapter.Key, storeID int64, values adapter.Record) (refused []string, err error) {
+	changed, err := plan.localRecords().PutValues(ctx, m.replica, key, storeID, values)
 	if changed {
 		m.metrics.Reconciled.Count(plan.Resource)
 	}
@@ -109,7 +112,7 @@ func (m *merge) putAccepted(ctx context.Context, plan *resourcePlan, key adapter
 	for _, name := range names {
 		single := adapter.NewRecord(plan.schema)
 		single.Set(name, values.Get(name))
-		more, err := m.putAccepted(ctx, plan, key, single)
+		more, err := m.putAccepted(ctx, plan, key, storeID, single)
 		if err != nil {
 			return nil, err
 		}
@@ -187,7 +190,7 @@ func (m *merge) reorder(ctx context.Context, parts *replicaParts, before, after 
 		position := adapter.NewRecord(parts.schema)
 		position.Set(parts.OrderedBy, adapter.IntegerValue(int64(i+1)))
 		if key := parts.find(item); key != 0 && err == nil {
-			_, err = m.putAccepted(ctx, parts.resourcePlan, key, position)
+			_, err = m.putAccepted(ctx, parts.resourcePlan, key, 0, position)
 		}
 	}
 	return err
@@ -222,15 +225,17 @@ func (m *merge) deletePart(ctx context.Context, plan *resourcePlan, key adapter.
 // an item, unlike idmap.EmptyBase.
 type base struct {
 	Item       adapter.Record
+	Views      Views
 	Parts      map[adapter.Resource][]Item
 	Unresolved map[adapter.Resource][]string // as in backend.Item
 }
 
 // baseJSON is the JSON of a Base.
 type baseJSON struct {
-	Unresolved map[adapter.Resource][]string   `json:"unresolved,omitempty"` // first, see UnresolvedIn
-	Item       adapter.JSONRecord              `json:"item"`
-	Parts      map[adapter.Resource][]partJSON `json:"parts,omitempty"`
+	Unresolved map[adapter.Resource][]string      `json:"unresolved,omitempty"` // first, see UnresolvedIn
+	Item       adapter.JSONRecord                 `json:"item"`
+	Views      map[adapter.Key]adapter.JSONRecord `json:"views,omitempty"`
+	Parts      map[adapter.Resource][]partJSON    `json:"parts,omitempty"`
 }
 
 type partJSON struct {
@@ -241,6 +246,12 @@ type partJSON struct {
 // Encode returns the base as JSON.
 func (b base) Encode() ([]byte, error) {
 	out := baseJSON{Unresolved: b.Unresolved, Item: adapter.EncodeJSON(b.Item), Parts: map[adapter.Resource][]partJSON{}}
+	if len(b.Views) > 0 {
+		out.Views = make(map[adapter.Key]adapter.JSONRecord, len(b.Views))
+	}
+	for store, r := range b.Views {
+		out.Views[store] = adapter.EncodeJSON(r)
+	}
 	for r, items := range b.Parts {
 		out.Parts[r] = make([]partJSON, len(items))
 		for i, item := range items {
@@ -258,6 +269,14 @@ func decodeBase(encoded []byte, root *adapter.Schema, parts map[adapter.Resource
 	b := base{Parts: map[adapter.Resource][]Item{}, Unresolved: in.Unresolved}
 	if err == nil {
 		b.Item, err = in.Item.Decode(root)
+	}
+	if len(in.Views) > 0 {
+		b.Views = make(Views, len(in.Views))
+	}
+	for store, r := range in.Views {
+		if err == nil {
+			b.Views[store], err = r.Decode(root)
+		}
 	}
 	for r, items := range in.Parts {
 		if parts[r] == nil || err != nil {

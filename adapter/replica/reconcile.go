@@ -207,7 +207,7 @@ func (rc *reconciler) reconcile(ctx context.Context, root *resourcePlan, mapping
 	rc.refusals.LeftOut(root.Resource, doc.ID, item.LeftOut)
 	m := merge{reconciler: rc, root: root, key: mapping.Key, own: own}
 	if m.accepts = mapping.Base == nil; m.accepts {
-		m.base = base{Item: item.Record, Parts: parts}
+		m.base = base{Item: item.Record, Views: item.Views, Parts: parts}
 	} else if m.base, err = baseOf(root, mapping); err != nil {
 		return mapping, err
 	}

@@ -87,7 +87,7 @@ func (r records) PutValues(ctx context.Context, replica Replica, key adapter.Key
 		change, err := changeOf(current)
 		for i, v := range current.Values { // a value that is null stays null only if the change repeats it
 			a := &r.Schema.Attributes[i]
-			if v.Kind() == adapter.Null && !r.Schema.PerLevel && change.Values[i].Kind() == adapter.Absent && !a.ReadOnly && !a.Fixed && !a.OnDemand {
+			if v.Kind() == adapter.Null && storeID == 0 && !r.Schema.PerLevel && change.Values[i].Kind() == adapter.Absent && !a.ReadOnly && !a.Fixed && !a.OnDemand {
 				change.Values[i] = v
 			}
 		}

@@ -120,9 +120,19 @@ func (rc *reconciler) resolveUpdate(ctx context.Context, root *resourcePlan, map
 		}
 		inBase, inDocument = existing.recordAmong(oldBase.Parts[plan.Resource], intent.Key), existing.recordAmong(parts[plan.Resource], intent.Key)
 	}
+	view := adapter.Key(intent.StoreID)
 	for _, name := range intent.Attributes {
-		v := inDocument.Get(name)
-		if v.Kind() != adapter.Absent && !same(inBase.Get(name), v) {
+		before, now := inBase, inDocument
+		if at, ok := plan.schema.Index(name); ok && view != 0 && plan.isRoot() && plan.schema.Attributes[at].Scope != adapter.ScopeGlobal {
+			if !plan.isViewed(name) || item.Views[view].Schema == nil {
+				continue
+			}
+			if before, now = oldBase.Views[view], item.Views[view]; before.Schema == nil {
+				before = plan.viewOf(adapter.Record{})
+			}
+		}
+		v := now.Get(name)
+		if v.Kind() != adapter.Absent && !same(before.Get(name), v) {
 			return nil
 		}
 		if part := plan.nested(name); part != nil {

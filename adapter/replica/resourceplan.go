@@ -74,6 +74,12 @@ func (plan *resourcePlan) check(backend Backend) error {
 			return plan.invalid(backend, name, "no such attribute")
 		}
 	}
+	for _, name := range plan.ViewAttributes {
+		at, ok := plan.schema.Index(name)
+		if !ok || !slices.Contains(plan.Attributes, name) || !plan.isRoot() || plan.schema.Attributes[at].Scope == adapter.ScopeGlobal {
+			return plan.invalid(backend, name, "only backend-owned attributes of a root can have values of their own at store views")
+		}
+	}
 	for _, a := range plan.schema.Attributes {
 		if nested := plan.nested(a.Name); nested != nil && !slices.Contains(plan.Attributes, a.Name) {
 			return plan.invalid(backend, a.Name, "the backend owns %s, which are also written through this attribute: declare it as backend-owned", nested.Resource)

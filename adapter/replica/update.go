@@ -49,7 +49,7 @@ func (s *store) update(ctx context.Context, p *adapter.UpdateParams) error {
 	if err := w.inReplica(ctx, func() error { return s.writes.Update(ctx, &atScope) }); err != nil {
 		return err
 	}
-	if err := w.sendChange(ctx); err != nil || !p.Everywhere {
+	if err := w.sendChange(ctx, p.Everywhere); err != nil || !p.Everywhere {
 		return err
 	}
 	return s.writes.Update(ctx, &adapter.UpdateParams{Key: p.Key, Everywhere: true, Change: func(adapter.Record) (adapter.Record, error) { return stored, nil }})
@@ -69,8 +69,9 @@ func (s *store) updateUnlessOwned(ctx context.Context, root idmap.Mapping, p *ad
 				continue
 			}
 			attributes = append(attributes, a.Name)
-			// A value of a narrower scope leaves the default scope unchanged.
-			touchesOwned = touchesOwned || slices.Contains(s.Attributes, a.Name) && (p.StoreID == 0 || a.Scope == adapter.ScopeGlobal) && !same(current.Values[i], v)
+			// current does not show whether a store view has a value of its own: the same value is sent, too.
+			sent := !same(current.Values[i], v) || s.isViewed(a.Name) && (p.StoreID != 0 || p.Everywhere)
+			touchesOwned = touchesOwned || sent && s.owns(a, p.StoreID)
 		}
 		if touchesOwned {
 			return errTouchesOwned
@@ -89,15 +90,22 @@ func (s *store) updateUnlessOwned(ctx context.Context, root idmap.Mapping, p *ad
 
 // sendChange sends the changes of the local replica to the backend. If no backend-owned attribute
 // differs, the update changed nothing, or another process has resolved the write intent and rolled the
-// update back.
-func (w *pendingWrite) sendChange(ctx context.Context) error {
+// update back. With everywhere, no store view keeps a value of its own.
+func (w *pendingWrite) sendChange(ctx context.Context, everywhere bool) error {
 	after, err := w.get(ctx, w.intent.Key, w.localRecords().OnDemand(w.intent.Attributes)...)
 	if err != nil {
 		return err
 	}
-	changed := w.changedAttributes(w.before, after)
-	if len(changed) == 0 {
+	views, err := w.storedViews(ctx, w.resourcePlan, w.intent.Key)
+	if err != nil {
+		return err
+	}
+	if everywhere {
+		views = w.inheriting(views, w.intent.Attributes)
+	}
+	sent := &Write{Old: w.before, New: after, Changed: w.changedAttributes(w.before, after), Views: w.viewWrites(w.viewsBefore, views)}
+	if len(sent.Changed)+len(sent.Views) == 0 {
 		return w.replaceIntent(ctx, nil)
 	}
-	return w.send(ctx, &Write{Old: w.before, New: after, Changed: changed})
+	return w.send(ctx, sent)
 }

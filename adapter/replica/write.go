@@ -26,10 +26,11 @@ const maxWriteTime = 45 * time.Second
 // A pendingWrite is a write between storing its write intent and its end.
 type pendingWrite struct {
 	*store
-	mapping idmap.Mapping // of the root, with the intent; the writer holds the root's lock
-	intent  intent
-	before  adapter.Record // the values at the default scope, of a record that exists before the write
-	since   time.Time      // when the intent was stored last
+	mapping     idmap.Mapping // of the root, with the intent; the writer holds the root's lock
+	intent      intent
+	before      adapter.Record // the values at the default scope, of a record that exists before the write
+	viewsBefore Views          // the values at store views before an update or an import
+	since       time.Time      // when the intent was stored last
 	// deleteHere deletes the record in the local replica; nil deletes it as a client's delete does.
 	deleteHere func(context.Context) error
 }
@@ -116,6 +117,9 @@ func (s *store) beginChange(ctx context.Context, mapping idmap.Mapping, intent i
 	}
 	w, err := s.begin(ctx, mapping, intent)
 	w.before = before
+	if err == nil && intent.Op == opUpdate && s.isRoot() {
+		w.viewsBefore, err = s.storedViews(ctx, s.resourcePlan, intent.Key)
+	}
 	return w, err
 }
 
@@ -189,7 +193,10 @@ func (w *pendingWrite) end(ctx context.Context, err error) error {
 // setsUnowned reports whether an update sets values that only the local replica has, and that are lost
 // there if the write is rolled back.
 func (w *pendingWrite) setsUnowned() bool {
-	return slices.ContainsFunc(w.intent.Attributes, func(name string) bool { return w.intent.StoreID != 0 || !slices.Contains(w.Attributes, name) })
+	return slices.ContainsFunc(w.intent.Attributes, func(name string) bool {
+		at, ok := w.schema.Index(name)
+		return !ok || !w.owns(&w.schema.Attributes[at], w.intent.StoreID)
+	})
 }
 
 // request makes a write at the backend, within the time for which other processes do not touch its
