@@ -62,6 +62,7 @@ type Backend struct {
 	metrics *metrics
 	ids     IDs
 	files   *source
+	views   storeViews
 }
 
 var _ replica.Backend = (*Backend)(nil)
@@ -88,11 +89,15 @@ func (b *Backend) Name() string { return b.mapping.Name }
 func (b *Backend) Resources() []replica.BackendResource {
 	var kept []replica.BackendResource
 	for _, r := range b.mapping.resources {
-		kept = append(kept, replica.BackendResource{
+		declared := replica.BackendResource{
 			Resource: r.name, Root: r.root.name, Attributes: r.Attributes,
 			HasIDs: r.Identified, MatchBy: r.Match, ImportsParts: r.Adopts, OrderedBy: r.Order,
 			Creates: r.Create != nil, Updates: r.Update != nil, Deletes: r.Delete != nil,
-		})
+		}
+		if r.Views != nil {
+			declared.ViewAttributes = r.Views.Attributes
+		}
+		kept = append(kept, declared)
 	}
 	return kept
 }

@@ -15,14 +15,16 @@
 //     the attribute's kind; decimals and times are converted exactly, without floating point.
 //  4. Unchanged documents are not decoded: a document with the same bytes as the last one read has
 //     the same tag.
-//  5. The backend is not trusted. Responses are bounded in size and depth and must be JSON of the
+//  5. Values at store views are read only of documents that have changed, store view by store view
+//     (views.go).
+//  6. The backend is not trusted. Responses are bounded in size and depth and must be JSON of the
 //     expected shape; anything else is Unavailable. Response text is logged only where the mapping
 //     selects it, because it may contain personal data. Files of records, such as images, are only
 //     read from hosts that the operator has allowed.
-//  6. Only requests that are safe to repeat are repeated: GET requests and GraphQL queries, a few
+//  7. Only requests that are safe to repeat are repeated: GET requests and GraphQL queries, a few
 //     times, within a retry budget and after the pause that the backend asks for, and requests that
 //     were rejected because their token had expired.
-//  7. A GraphQL response with errors has no documents, whatever its status and its data.
+//  8. A GraphQL response with errors has no documents, whatever its status and its data.
 //
 // # How it is tested
 //

@@ -135,6 +135,7 @@ type resource struct {
 	// Versions requests documents that need not have more than their ids and versions.
 	Version         jsonPath
 	Versions        *documentRequest `vars:"$ids $id" method:"GET"`
+	Views           *views           `vars:"$ids $id $view" method:"GET"`
 	Key, Read, Rest *expression
 
 	// Only for a part.
@@ -151,8 +152,8 @@ type resource struct {
 	root   *resource   // the resource itself, unless it is a part
 	owner  string      // of a part: the attribute with the key of its root record
 	parts  []*resource // of a root
-	// readNames are the keys that Read may return, and restNames the keys that Rest may return.
-	readNames, restNames map[string]bool
+	// readNames, restNames and viewNames are the keys that Read, Rest and the Read of Views may return.
+	readNames, restNames, viewNames map[string]bool
 }
 
 // A request is a request of the mapping file. Its expressions are evaluated for each call. A
@@ -189,7 +190,7 @@ type documentRequest struct {
 	Among   bool `only:"find"` // a response may contain documents that do not match
 	// Where selects the documents that are records of the contract; nil selects all.
 	Where *expression `only:"scan" vars:""`
-	Batch int         `only:"fetch join versions" range:"1 1000"` // maximum number of ids per request
+	Batch int         `only:"fetch join versions views" range:"1 1000"` // maximum number of ids per request
 	Pages *pages      `only:"scan find"`
 }
 

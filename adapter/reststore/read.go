@@ -103,7 +103,7 @@ func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *do
 	if err := b.join(ctx, r, k, documents); err != nil {
 		return nil, readError(ctx, k.op(), err)
 	}
-	keys := &keyCache{}
+	keys, views := &keyCache{}, b.newViewBatch(r, k, documents)
 	all := make([]replica.Document, len(documents))
 	for i, d := range documents {
 		all[i].ID = d.id
@@ -116,7 +116,7 @@ func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *do
 			return nil, b.client.unusableDocuments(ctx, resp, err)
 		}
 		all[i].Read = func(ctx context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
-			return b.read(ctx, r, d, keys)
+			return b.read(ctx, r, d, keys, views)
 		}
 	}
 	b.metrics.documents.WithLabelValues(k.resource, "came").Add(float64(len(all)))
@@ -127,7 +127,7 @@ func (b *Backend) parseDocuments(ctx context.Context, r *resource, k call, g *do
 func (g *documentRequest) single() bool { return g.Item != nil }
 
 // read decodes a document and converts it to the root's record and the parts.
-func (b *Backend) read(ctx context.Context, r *resource, d document, cache *keyCache) (item replica.Item, parts map[adapter.Resource][]replica.Item, err error) {
+func (b *Backend) read(ctx context.Context, r *resource, d document, cache *keyCache, views *viewBatch) (item replica.Item, parts map[adapter.Resource][]replica.Item, err error) {
 	defer func() { err = errorOf(ctx, adapter.Unavailable, fmt.Sprintf("read %s %.64s", r.name, d.id), err) }()
 	b.metrics.documents.WithLabelValues(string(r.name), "read").Inc()
 	input, err := b.mapping.decode(r, d)
@@ -137,6 +137,11 @@ func (b *Backend) read(ctx context.Context, r *resource, d document, cache *keyC
 	keys := &documentReader{keyCache: cache, unresolved: map[adapter.Resource][]string{}}
 	if item, err = b.readRoot(ctx, r, input, keys); err != nil {
 		return item, nil, err
+	}
+	if r.Views != nil {
+		if item.Views, err = views.read(ctx, d.id, item.Record, keys); err != nil {
+			return item, nil, err
+		}
 	}
 	parts = map[adapter.Resource][]replica.Item{}
 	for _, p := range r.parts {

@@ -59,7 +59,7 @@ func Try(ctx context.Context, o Options, root adapter.Resource, id string, key a
 	if selected, err := b.mapping.selects(ctx, r.Scan, r, d); err == nil {
 		t.Excluded = !selected
 	}
-	item, parts, err := b.read(ctx, r, d, &keyCache{})
+	item, parts, err := b.read(ctx, r, d, &keyCache{}, b.newViewBatch(r, call{string(r.name), "fetch"}, []document{d}))
 	if err != nil {
 		return t, err
 	}
@@ -73,6 +73,7 @@ func Try(ctx context.Context, o Options, root adapter.Resource, id string, key a
 		return err
 	}
 	err = add(r, item, true, "read", "rest")
+	err = errors.Join(err, t.addViews(ctx, r, item, references))
 	for _, p := range r.parts {
 		for _, item := range parts[p.name] {
 			err = errors.Join(err, add(p, item, p.Adopts, "items", "items"))
@@ -80,6 +81,23 @@ func Try(ctx context.Context, o Options, root adapter.Resource, id string, key a
 	}
 	t.Lacking, t.LeftOut = adapter.Lacking(imported...), item.LeftOut
 	return t, err
+}
+
+// addViews adds the values that store views have of their own.
+func (t *Trial) addViews(ctx context.Context, r *resource, item replica.Item, references *trialIDs) error {
+	stores, err := references.BackendIDs(ctx, adapter.Stores, slices.Sorted(maps.Keys(item.Views)))
+	for _, key := range slices.Sorted(maps.Keys(item.Views)) {
+		own := item.Views[key].Clone()
+		for i, v := range own.Values {
+			if v.Kind() == adapter.Null { // inherited
+				own.Values[i] = adapter.Value{}
+			}
+		}
+		_, values, failed := r.tried(ctx, references, replica.Item{Record: own}, "views", "")
+		t.Records = append(t.Records, TrialRecord{Resource: r.name, Store: stores[key], ID: item.ID, Imported: true, Values: values})
+		err = errors.Join(err, failed)
+	}
+	return err
 }
 
 // roots returns the names of the resources that have documents.
@@ -211,8 +229,10 @@ type trialRequest struct {
 // A TrialRecord is a record that a document contains.
 type TrialRecord struct {
 	Resource adapter.Resource `json:"resource"`
-	ID       string           `json:"backend_id,omitempty"`
-	Key      adapter.Key      `json:"legacy_id,omitempty"` // that the document carries; 0 for none
+	// Store is the backend's id of the store view whose own values these are; "" for the default scope.
+	Store string      `json:"store,omitempty"`
+	ID    string      `json:"backend_id,omitempty"`
+	Key   adapter.Key `json:"legacy_id,omitempty"` // that the document carries; 0 for none
 	// Imported: the record is imported if only the backend has it.
 	Imported bool         `json:"imported"`
 	Values   []trialValue `json:"values"`

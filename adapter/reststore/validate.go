@@ -27,7 +27,7 @@ func (l *loader) checkName(p place, name string) bool {
 
 // reserved are names that variables must not have: jq's own and the names of variables that differ
 // from call to call.
-var reserved = []string{"ids", "id", "key", "since", "item", "user", "secret", "ENV", "__loc__"}
+var reserved = []string{"ids", "id", "key", "since", "view", "item", "user", "secret", "ENV", "__loc__"}
 
 // variables are the variables of the file, for the expressions after them.
 type variables map[string]string
@@ -300,6 +300,9 @@ func (l *loader) checkResources(p place, m *mapping) {
 		l.checkPart(p.In(string(r.name)), r)
 	}
 	m.resources = append(roots, parts...)
+	for _, r := range roots {
+		l.Require(r.Views == nil || m.Resources[adapter.Stores] != nil, p.In(string(r.name)).In("views"), "needs the resource stores, whose ids are the store views")
+	}
 	for _, r := range m.resources {
 		l.checkNested(m, r)
 	}
@@ -314,6 +317,9 @@ func (l *loader) checkRoot(p place, r *resource) {
 	l.checkKeys(p.In("rest"), r.Rest, r.restNames)
 	l.checkBatch(p.In("fetch"), r.Fetch)
 	l.checkBatch(p.In("versions"), r.Versions)
+	if r.Views != nil {
+		l.checkViews(p.In("views"), r)
+	}
 	l.Require(r.Join == nil || r.Version == nil, p.In("version"), "must not be used together with join: what is joined changes without it")
 	l.Require(r.Version != nil || r.Versions == nil, p.In("versions"), "needs version: where a document has its version")
 	l.Require(r.Scan == nil || r.Scan.Pages != nil || r.Scan.single(), p.In("scan"), "needs pages, such as {offset: offset, limit: limit, size: 100}")
@@ -340,7 +346,7 @@ func (l *loader) checkPart(p place, r *resource) {
 	case r.root == nil:
 		l.Fault(p.In("part_of"), "is %s, which resources must have, too", root)
 	}
-	l.Refuse(p, "a resource without part_of", "fetch", "scan", "find", "join", "id", "version", "versions", "key", "read", "rest")
+	l.Refuse(p, "a resource without part_of", "fetch", "scan", "find", "join", "id", "version", "versions", "views", "key", "read", "rest")
 	l.Need(p, "items")
 	l.checkResource(p, r)
 	more := []string{"id", "key"}

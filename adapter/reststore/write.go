@@ -100,6 +100,11 @@ func (b *Backend) writeInput(ctx context.Context, r *resource, w *replica.Write)
 		"old":  r.fromRecord(w.Old, "", ids), "new": r.fromRecord(w.New, "", ids),
 		"changed": changed, "siblings": siblings, "parts": parts,
 	}
+	views, err := b.viewInputs(ctx, r, w, ids)
+	if err != nil {
+		return nil, err
+	}
+	input["views"] = views
 	if err := ids.resolve(ctx, b.ids); err != nil {
 		return nil, err
 	}

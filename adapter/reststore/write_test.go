@@ -226,7 +226,7 @@ resources:
 	}
 	_, body, _ := strings.Cut(e.requests[0], " /c ")
 	want := `{"changed":{"email":true},"headers":{},"id":null,"key":4503599627370496,"new":{"dob":"1985-12-10 00:00:00","email":"a@example.com","group_id":1,"group_id_ref":"g-one","prefix":null},` +
-		`"old":null,"parts":{},"root":{"id":null,"key":0},"siblings":[],"steps":{}}`
+		`"old":null,"parts":{},"root":{"id":null,"key":0},"siblings":[],"steps":{},"views":[]}`
 	if body != want || !json.Valid([]byte(body)) {
 		t.Errorf("input\n%s\nwant\n%s", body, want)
 	}

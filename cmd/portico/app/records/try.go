@@ -152,6 +152,9 @@ func writeRecord(w io.Writer, r *reststore.TrialRecord) {
 	if r.ID != "" {
 		fmt.Fprintf(w, " %q", r.ID)
 	}
+	if r.Store != "" {
+		fmt.Fprintf(w, " at the store view %q", r.Store)
+	}
 	if r.Key != 0 {
 		fmt.Fprintf(w, ", which carries the legacy id %d", r.Key)
 	}
