@@ -9,14 +9,17 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/sync/errgroup"
+
 	"github.com/portico-commerce/portico/adapter/reststore/expr"
 )
 
-// A document is a document of the backend, with the document that is joined to it. Both are
+// A document is a document of the backend, with the data that is joined to it. All of it is
 // raw: a response is split into documents, and only changed ones are decoded.
 type document struct {
-	id          string
-	raw, joined jsontext.Value // joined is nil if there is none
+	id     string
+	raw    jsontext.Value
+	joined []jsontext.Value // by join of the mapping: a document, a list of documents, or null
 }
 
 // documents returns the documents in a response. Their ids are at path id, or missing.
@@ -39,37 +42,69 @@ func (c *client) documents(ctx context.Context, g *documentRequest, resp *respon
 	return all, nil
 }
 
-// join fetches the documents to which the given ones refer, and joins them.
-func (b *Backend) join(ctx context.Context, r *resource, k call, documents []document) (err error) {
-	if r.Join == nil {
+// join fetches the data to which documents refer, with the requests of all joins in parallel, and joins it.
+func (b *Backend) join(ctx context.Context, r *resource, k call, documents []document) error {
+	if len(r.Joins) == 0 {
 		return nil
 	}
-	references := make([]string, len(documents))
-	for i, d := range documents {
-		if references[i], err = expr.TextAt(d.raw, r.Join.From); err != nil {
-			return fmt.Errorf("%s: %w", r.Join.From, err)
-		}
+	for i := range documents {
+		documents[i].joined = make([]jsontext.Value, len(r.Joins))
 	}
-	found, err := inBatches(ctx, b.client, references, r.Join.Batch, func(ctx context.Context, ids []string) ([]document, error) {
-		resp, err := b.client.send(ctx, k, &r.Join.request, nil, anys(ids))
+	group, ctx := errgroup.WithContext(ctx)
+	for n, j := range r.Joins {
+		group.Go(func() error {
+			references := make([]string, len(documents))
+			for i, d := range documents {
+				var err error
+				if references[i], err = expr.TextAt(d.raw, j.From); err != nil {
+					return fmt.Errorf("%s: %w", j.From, err)
+				}
+			}
+			found, err := b.joinedTo(ctx, k, j, references)
+			for i, id := range references {
+				documents[i].joined[n] = j.value(found[id])
+			}
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+// joinedTo returns the documents of a join by the ids to which references refer.
+func (b *Backend) joinedTo(ctx context.Context, k call, j *join, references []string) (map[string][]jsontext.Value, error) {
+	found, err := inBatches(ctx, b.client, references, j.Batch, func(ctx context.Context, ids []string) ([]document, error) {
+		resp, err := b.client.send(ctx, k, &j.request, nil, anys(ids))
 		if err != nil {
 			return nil, err
 		}
-		return b.client.documents(ctx, &r.Join.documentRequest, resp, r.Join.ID)
+		all, err := b.client.documents(ctx, &j.documentRequest, resp, j.ID)
+		// A response may have more than was requested, also what another batch requests.
+		return slices.DeleteFunc(all, func(d document) bool { _, asked := slices.BinarySearch(ids, d.id); return !asked }), err
 	})
-	if err != nil {
-		return err
-	}
-	byID := map[string]jsontext.Value{}
+	byID := map[string][]jsontext.Value{}
 	for _, d := range found {
-		byID[d.id] = d.raw
+		byID[d.id] = append(byID[d.id], d.raw)
 	}
-	for i, id := range references {
-		if id != "" {
-			documents[i].joined = byID[id]
+	return byID, err
+}
+
+// value returns what expressions see of the joined documents with the id to which a document refers: a list
+// of all of them or, without many, the last one or null.
+func (j *join) value(found []jsontext.Value) jsontext.Value {
+	switch {
+	case j.Many:
+		list := []byte{'['}
+		for i, raw := range found {
+			if i > 0 {
+				list = append(list, ',')
+			}
+			list = append(list, raw...)
 		}
+		return append(list, ']')
+	case len(found) == 0:
+		return jsontext.Value("null")
 	}
-	return nil
+	return found[len(found)-1]
 }
 
 // anys converts texts to the type that expressions see.
@@ -88,7 +123,9 @@ func (m *mapping) tag(r *resource, d document) (string, error) {
 	_, _ = h.Write(m.fingerprint)
 	if r.Version == nil {
 		_, _ = h.Write(d.raw)
-		_, _ = h.Write(d.joined)
+		for _, joined := range d.joined {
+			_, _ = h.Write(joined)
+		}
 	} else {
 		version, err := expr.TextAt(d.raw, r.Version)
 		if err == nil && version == "" {
@@ -102,19 +139,20 @@ func (m *mapping) tag(r *resource, d document) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:18]), nil
 }
 
-// decode decodes a document for expressions, with its joined document inserted.
+// decode decodes a document for expressions, with the joined data inserted.
 func (m *mapping) decode(r *resource, d document) (any, error) {
 	depth := m.Connection.Limits.Depth
 	input, err := expr.Decode(d.raw, depth)
 	members, isObject := input.(map[string]any)
-	if err != nil || r.Join == nil || !isObject { // only an object can refer to another document
+	if err != nil || !isObject { // only an object can refer to other documents
 		return input, err
 	}
-	members[r.Join.As] = nil
-	if d.joined != nil {
-		members[r.Join.As], err = expr.Decode(d.joined, depth)
+	for i, j := range r.Joins {
+		if members[j.As], err = expr.Decode(d.joined[i], depth); err != nil {
+			return nil, err
+		}
 	}
-	return members, err
+	return members, nil
 }
 
 // selects reports whether a document is a record of the contract.

@@ -54,13 +54,13 @@ resources:
       graphql: 'query ($key: Int!) { customer(legacy: $key) { id legacy } }'
       variables: {key: $key}
       item: data.customer
-    join:
-      graphql: 'query ($ids: [ID!]!) { cards(ids: $ids) { id } }'
-      variables: {ids: $ids}
-      items: data.cards
-      from: card
-      as: card
-      id: id
+    joins:
+      - graphql: 'query ($ids: [ID!]!) { cards(ids: $ids) { id } }'
+        variables: {ids: $ids}
+        items: data.cards
+        from: card
+        as: card
+        id: id
     id: id
     key: .legacy
     read: '{email: .mail}'
@@ -417,7 +417,7 @@ func TestGraphQLMappingErrors(t *testing.T) {
 		{"pages of an undeclared variable", "limit: n, size", "limit: count, size", []string{"scan.graphql does not declare $count", "scan.graphql declares $n, which must not be null"}},
 		{"file of an undeclared variable", "{variable: file", "{variable: data", []string{"create[0].graphql does not declare $data", "create[0].graphql declares $file"}},
 		{"multipart with a field", "{variable: file", "{field: file", []string{"create[0].multipart.variable must have a value", "create[0].multipart.field must not be used here"}},
-		{"items outside of data", "items: data.cards", "items: cards", []string{"join.items must begin with data."}},
+		{"items outside of data", "items: data.cards", "items: cards", []string{"joins[0].items must begin with data."}},
 		{"item outside of data", "item: data.customer", "item: .", []string{"find.item must begin with data."}},
 		{"total outside of data", "total: data.total", "total: total", []string{"scan.pages.total must begin with data."}},
 		{"cursor outside of data", "next: data.customers", "next: customers", []string{"scan.pages.cursor.next must begin with data."}},

@@ -21,7 +21,8 @@ resources:
     fetch: {path: /p, query: {ids: '$ids | join(",")'}, items: list, batch: 10}
     scan: {path: /p, items: list, where: .kind == "product" or .sale.price == 9, pages: {page: page}}
     find: {path: /p, query: {order: '"new"'}, items: list, among: true}
-    join: {from: extra.sale, as: sale, path: /sales, query: {ids: '$ids | join(",")'}, items: sales, id: no, batch: 2}
+    joins:
+    - {from: extra.sale, as: sale, path: /sales, query: {ids: '$ids | join(",")'}, items: sales, id: no, batch: 2}
     id: id
     key: .key
     read: '{name, special_price: .sale.price}'
@@ -106,6 +107,85 @@ func TestJoin(t *testing.T) {
 	}
 }
 
+// TestJoins checks joins beside each other: the data that each adds, what a document without any refers to
+// gets, the ids that are requested, and that a change of joined data is a change of the document.
+func TestJoins(t *testing.T) {
+	const joins = `    joins:
+    - {from: sku, as: stock, many: true, path: /stock, query: {sku: $ids}, items: items, id: sku, batch: 2}
+    - {from: brand, as: brand, path: /brands, query: {id: $ids}, items: list, id: id}
+`
+	from, to := strings.Index(joinMapping, "    joins:"), strings.Index(joinMapping, "    id: id\n")
+	mapping := strings.Replace(joinMapping[:from]+joins+joinMapping[to:], "{name, special_price: .sale.price}",
+		`{name: "\(.brand.name // "none"): \([.stock[].n] | tostring)"}`, 1)
+	var mu sync.Mutex
+	requested, stock := []string{}, `{"sku": "A,1", "n": 1}, {"sku": "B/2", "n": 5}, {"sku": "A,1", "n": 2}, {"sku": null}`
+	b := serve(t, mapping, nil, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/p" {
+			respond(w, 200, `{"list": [{"id": "a", "sku": "A,1", "brand": 7}, {"id": "b", "sku": "B/2", "brand": null}, {"id": "c", "sku": "C"}, {"id": "d"}]}`)
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		requested = append(requested, r.URL.RawQuery)
+		if r.URL.Path == "/brands" {
+			respond(w, 200, `{"list": [{"id": 7, "name": "K"}]}`)
+			return
+		}
+		respond(w, 200, `{"items": [`+stock+`]}`)
+	})
+	fetch := func() (tags, names []string) {
+		t.Helper()
+		documents, err := b.Fetch(t.Context(), adapter.Products, []string{"a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range documents {
+			item, _, err := d.Read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			tags, names = append(tags, d.Version), append(names, item.Record.Get("name").Text())
+		}
+		return tags, names
+	}
+	before, names := fetch()
+	if want := []string{"K: [1,2]", "none: [5]", "none: []", "none: []"}; !slices.Equal(names, want) {
+		t.Errorf("read %q, want %q", names, want)
+	}
+	if slices.Sort(requested); !slices.Equal(requested, []string{"id=7", "sku=A%2C1&sku=B%2F2", "sku=C"}) {
+		t.Errorf("requested %q", requested)
+	}
+	mu.Lock()
+	stock = strings.Replace(stock, `"n": 5`, `"n": 4`, 1)
+	mu.Unlock()
+	after, _ := fetch()
+	for i, same := range []bool{true, false, true, true} {
+		if before[i] == after[i] != same {
+			t.Errorf("document %d: the tag is the same: %t", i, !same)
+		}
+	}
+}
+
+// TestJoinsInParallel checks that the requests of two joins are sent at the same time: each is answered once
+// both have come.
+func TestJoinsInParallel(t *testing.T) {
+	mapping := strings.Replace(joinMapping, "    id: id\n", "    - {from: id, as: other, path: /other, items: o, id: id}\n    id: id\n", 1)
+	var came sync.WaitGroup
+	came.Add(2)
+	b := serve(t, mapping, nil, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/p" {
+			respond(w, 200, `{"list": [{"id": "a", "extra": {"sale": "s"}}]}`)
+			return
+		}
+		came.Done()
+		came.Wait()
+		respond(w, 200, `{"sales": [], "o": []}`)
+	})
+	if _, err := b.Fetch(t.Context(), adapter.Products, []string{"a"}); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestScanWhere checks that a scan omits documents that where does not select, but counts
 // them in its pages.
 func TestScanWhere(t *testing.T) {
@@ -137,9 +217,11 @@ func TestFindAmong(t *testing.T) {
 
 func TestJoinErrors(t *testing.T) {
 	for _, c := range []struct{ name, old, new, want string }{
-		{"without from", "from: extra.sale, ", "", "join.from must have a value"},
-		{"without as", "as: sale, ", "", "join.as must have a value"},
+		{"without from", "from: extra.sale, ", "", "joins[0].from must have a value"},
+		{"without as", "as: sale, ", "", "joins[0].as must have a value"},
 		{"invalid name", "as: sale,", "as: Sale 1,", "as must consist of lower-case letters"},
+		{"two joins of one name", "    id: id\n", "    - {from: id, as: sale, path: /s, items: s, id: id}\n    id: id\n", `joins[1].as is "sale", as of another join`},
+		{"pages", "batch: 2}", "batch: 2, pages: {offset: o}}", "joins[0].pages is only allowed in scan or find"},
 		{"where in fetch", "items: list, batch", "items: list, where: ., batch", "where is only allowed in scan"},
 		{"among in scan", "items: list, where", "items: list, among: true, where", "among is only allowed in find"},
 	} {

@@ -129,7 +129,7 @@ type resource struct {
 	Fetch *documentRequest `vars:"$ids $id" method:"GET"`
 	Scan  *documentRequest `vars:"$since" method:"GET"`
 	Find  *documentRequest `vars:"$key" method:"GET"`
-	Join  *join            `vars:"$ids" method:"GET"`
+	Joins []*join          `vars:"$ids" method:"GET"`
 	ID    jsonPath
 	// Version is the place of the version in a document; nil if all its bytes are its version.
 	// Versions requests documents that need not have more than their ids and versions.
@@ -190,7 +190,7 @@ type documentRequest struct {
 	Among   bool `only:"find"` // a response may contain documents that do not match
 	// Where selects the documents that are records of the contract; nil selects all.
 	Where *expression `only:"scan" vars:""`
-	Batch int         `only:"fetch join versions views" range:"1 1000"` // maximum number of ids per request
+	Batch int         `only:"fetch joins versions views" range:"1 1000"` // maximum number of ids per request
 	Pages *pages      `only:"scan find"`
 }
 
@@ -211,12 +211,13 @@ type pages struct {
 	}
 }
 
-// A join is a second request for data that documents only refer to, such as the price list
-// of a product. The joined document is part of the document and of its tag.
+// A join is a further request for data that documents only refer to, such as the price list
+// of a product. The joined data is part of the document and of its tag.
 type join struct {
 	documentRequest
 	From jsonPath `need:"true"` // place of the id of the joined document in a document
-	As   string   `need:"true"` // the key under which expressions see the joined document, or null
+	As   string   `need:"true"` // the key under which expressions see the joined data
+	Many bool     // the joined data is the list of all documents with the id, instead of one or null
 	ID   jsonPath `need:"true"` // place of the id in a joined document
 }
 

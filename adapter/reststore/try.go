@@ -55,7 +55,10 @@ func Try(ctx context.Context, o Options, root adapter.Resource, id string, key a
 	if err != nil {
 		return t, err
 	}
-	t.Document, t.Joined = json.RawMessage(d.raw), json.RawMessage(d.joined)
+	t.Document = json.RawMessage(d.raw)
+	for i, j := range r.Joins {
+		t.Joined = append(t.Joined, joinedData{j.As, json.RawMessage(d.joined[i])})
+	}
 	if selected, err := b.mapping.selects(ctx, r.Scan, r, d); err == nil {
 		t.Excluded = !selected
 	}
@@ -203,7 +206,7 @@ func onlyReferences(object map[string]any) {
 type Trial struct {
 	Requests []trialRequest  `json:"requests"`
 	Document json.RawMessage `json:"document,omitempty"`
-	Joined   json.RawMessage `json:"joined,omitempty"` // the document that join adds
+	Joined   []joinedData    `json:"joined,omitempty"` // in the order of joins
 	// Excluded: the expression where of scan does not select the document, so scans leave it
 	// out.
 	Excluded bool          `json:"excluded,omitempty"`
@@ -224,6 +227,12 @@ type trialRequest struct {
 	Variables map[string]any  `json:"variables,omitempty"` // of a GraphQL document
 	Body      json.RawMessage `json:"body,omitempty"`      // of any other request
 	Status    int             `json:"status,omitempty"`    // 0: there was no response
+}
+
+// joinedData is what a join adds to a document.
+type joinedData struct {
+	As   string          `json:"as"`
+	Data json.RawMessage `json:"data"` // a document, a list of documents for a join with many, or null
 }
 
 // A TrialRecord is a record that a document contains.

@@ -25,7 +25,7 @@ resources:
     fetch: {path: /customers, query: {ids: $ids}, items: list, batch: 2}
     scan: {path: /customers, items: list, where: .kind == "person", pages: {offset: offset}}
     find: {graphql: 'query ($key: Int) { list(key: $key) }', variables: {key: $key}, items: data.list}
-    join: {from: card, as: card, path: /cards, query: {ids: $ids}, items: list, id: id}
+    joins: [{from: card, as: card, path: /cards, query: {ids: $ids}, items: list, id: id}]
     id: id
     key: .number
     read: '{email: (.card.email // .email), group_id_ref: .group}'
@@ -109,7 +109,7 @@ func TestTry(t *testing.T) {
 			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("%v, want %q", err, c.err)
 			}
-			if c.err == "" && !strings.Contains(string(got.Document), `"id": "`) || c.want.Lacking != nil && c.id != "list" && !c.want.Excluded && string(got.Joined) != `{"id": "c", "email": "e"}` {
+			if c.err == "" && !strings.Contains(string(got.Document), `"id": "`) || c.want.Lacking != nil && c.id != "list" && !c.want.Excluded && fmt.Sprintf("%s", got.Joined) != `[{card {"id": "c", "email": "e"}}]` {
 				t.Errorf("document %s, joined %s", got.Document, got.Joined)
 			}
 			if whole, _ := json.Marshal(got); strings.Contains(string(whole)+fmt.Sprint(err), "hush") {

@@ -320,7 +320,11 @@ func (l *loader) checkRoot(p place, r *resource) {
 	if r.Views != nil {
 		l.checkViews(p.In("views"), r)
 	}
-	l.Require(r.Join == nil || r.Version == nil, p.In("version"), "must not be used together with join: what is joined changes without it")
+	l.Require(len(r.Joins) == 0 || r.Version == nil, p.In("version"), "must not be used together with joins: what is joined changes without it")
+	for i, j := range r.Joins {
+		again := slices.ContainsFunc(r.Joins[:i], func(before *join) bool { return before.As == j.As })
+		l.Require(!again, p.In("joins").Element(i).In("as"), "is %.40q, as of another join", j.As)
+	}
 	l.Require(r.Version != nil || r.Versions == nil, p.In("versions"), "needs version: where a document has its version")
 	l.Require(r.Scan == nil || r.Scan.Pages != nil || r.Scan.single(), p.In("scan"), "needs pages, such as {offset: offset, limit: limit, size: 100}")
 	l.Require(r.Find == nil || r.Find.Pages == nil || r.Find.Among, p.In("find").In("pages"), "needs among: true")
@@ -346,7 +350,7 @@ func (l *loader) checkPart(p place, r *resource) {
 	case r.root == nil:
 		l.Fault(p.In("part_of"), "is %s, which resources must have, too", root)
 	}
-	l.Refuse(p, "a resource without part_of", "fetch", "scan", "find", "join", "id", "version", "versions", "views", "key", "read", "rest")
+	l.Refuse(p, "a resource without part_of", "fetch", "scan", "find", "joins", "id", "version", "versions", "views", "key", "read", "rest")
 	l.Need(p, "items")
 	l.checkResource(p, r)
 	more := []string{"id", "key"}

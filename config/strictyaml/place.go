@@ -69,8 +69,14 @@ func (p Place) LineOf(n int) int {
 	return p.Node.Line + n
 }
 
-// Name returns the last name in the path.
-func (p Place) Name() string { return p.Path[strings.LastIndexByte(p.Path, '.')+1:] }
+// Name returns the last name in the path. The name of a list is that of its elements, too.
+func (p Place) Name() string {
+	path := p.Path
+	if strings.HasSuffix(path, "]") { // an element: names with brackets are quoted
+		path = path[:strings.LastIndexByte(path, '[')]
+	}
+	return path[strings.LastIndexByte(path, '.')+1:]
+}
 
 // Tag returns the value of a key in the tag of the field to which the value at p is decoded,
 // or of the nearest field around it that has the key.

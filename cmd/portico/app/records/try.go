@@ -110,7 +110,9 @@ func writeTrial(w io.Writer, t *reststore.Trial) {
 		}
 	}
 	writeDocument(w, "document", t.Document)
-	writeDocument(w, "joined document", t.Joined)
+	for _, j := range t.Joined {
+		writeDocument(w, "joined as "+j.As, j.Data)
+	}
 	for _, r := range t.Records {
 		writeRecord(w, &r)
 	}
