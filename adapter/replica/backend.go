@@ -132,6 +132,10 @@ type Write struct {
 	// RootKey and RootID are the legacy id and the backend id of a part's root.
 	RootKey adapter.Key
 	RootID  string
+	// Root is the record of a part's root at the default scope, with all backend-owned attributes, as the
+	// local replica has it during the write: the backend has the same, if all earlier writes have reached it.
+	// It is empty for a root.
+	Root adapter.Record
 	// Old and New are the record at the default scope before and after the write, with all
 	// backend-owned attributes. Old is empty for Create, New for Delete. New includes
 	// write-only attributes.

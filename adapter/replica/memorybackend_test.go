@@ -309,9 +309,29 @@ func (m *memoryBackend) newID(prefix string) string {
 	return fmt.Sprintf("%s_%02d", prefix, m.next)
 }
 
+// checkRoot checks the root's record in the write of a part: the SKU or e-mail address is that of the document.
+// A root's write has none.
+func (m *memoryBackend) checkRoot(w *replica.Write) error {
+	root, isPart := m.resource(w.Resource).Root, w.RootKey != 0
+	if isPart != (w.Root.Schema != nil) || isPart && (w.Root.Schema.Resource != root || w.Root.Key() != w.RootKey) {
+		return fmt.Errorf("unexpected root: %+v", w)
+	}
+	if d := m.docs[root][w.RootID]; isPart && d != nil {
+		for _, name := range []string{"sku", "email"} {
+			if v := d.record.Get(name); !v.Empty() && !strings.EqualFold(v.Text(), w.Root.Get(name).Text()) {
+				return fmt.Errorf("unexpected %s of the root: %+v, not %s", name, w, v.Text())
+			}
+		}
+	}
+	return nil
+}
+
 func (m *memoryBackend) Create(ctx context.Context, w *replica.Write) (id string, err error) {
 	err = m.call(ctx, "Create "+string(w.Resource), func() error {
 		res := m.resource(w.Resource)
+		if err := m.checkRoot(w); err != nil {
+			return err
+		}
 		if !res.Creates || w.ID != "" || w.Old.Schema != nil || !slices.Equal(w.Changed, res.Attributes) {
 			return fmt.Errorf("unexpected: %+v", w)
 		}
@@ -410,6 +430,9 @@ func (m *memoryBackend) find(w *replica.Write) (*memoryDoc, *memoryItem, int) {
 
 func (m *memoryBackend) Update(ctx context.Context, w *replica.Write) error {
 	return m.call(ctx, "Update "+string(w.Resource), func() error {
+		if err := m.checkRoot(w); err != nil {
+			return err
+		}
 		d, item, _ := m.find(w)
 		if item == nil {
 			return memoryError(adapter.NotFound, "")
@@ -429,6 +452,9 @@ func (m *memoryBackend) Update(ctx context.Context, w *replica.Write) error {
 
 func (m *memoryBackend) Delete(ctx context.Context, w *replica.Write) error {
 	return m.call(ctx, "Delete "+string(w.Resource), func() error {
+		if err := m.checkRoot(w); err != nil {
+			return err
+		}
 		d, item, at := m.find(w)
 		switch {
 		case item == nil:

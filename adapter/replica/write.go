@@ -229,8 +229,8 @@ func (w *pendingWrite) requestHeld(ctx context.Context, sent *Write) error {
 }
 
 // addContext completes the data sent to the backend: a new root gets its parts; a part gets the
-// identifiers of its root and all parts of its resource under that root, in the order of their keys. The
-// part itself is among them unless it is being deleted. Kinds: Unsupported for an existing part whose
+// identifiers and the record of its root, and all parts of its resource under that root, in the order of their
+// keys. The part itself is among them unless it is being deleted. Kinds: Unsupported for an existing part whose
 // backend id is unknown.
 func (w *pendingWrite) addContext(ctx context.Context, sent *Write) error {
 	sent.Resource, sent.Key = w.Resource, w.intent.Key
@@ -250,6 +250,10 @@ func (w *pendingWrite) addContext(ctx context.Context, sent *Write) error {
 		return nil
 	}
 	sent.RootKey, sent.RootID = w.mapping.Key, w.mapping.BackendID
+	var err error
+	if sent.Root, err = w.root.get(ctx, w.mapping.Key); err != nil {
+		return err
+	}
 	parts, err := w.loadParts(ctx, w.resourcePlan, w.mapping.Key)
 	if err != nil {
 		return err

@@ -96,7 +96,7 @@ func (b *Backend) writeInput(ctx context.Context, r *resource, w *replica.Write)
 	}
 	input := map[string]any{
 		"id": nullable(w.ID), "key": expr.FromInteger(int64(w.Key)),
-		"root": map[string]any{"id": nullable(w.RootID), "key": expr.FromInteger(int64(w.RootKey))},
+		"root": map[string]any{"id": nullable(w.RootID), "key": expr.FromInteger(int64(w.RootKey)), "record": r.root.fromRecord(w.Root, "", ids)},
 		"old":  r.fromRecord(w.Old, "", ids), "new": r.fromRecord(w.New, "", ids),
 		"changed": changed, "siblings": siblings, "parts": parts,
 	}

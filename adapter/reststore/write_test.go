@@ -16,7 +16,7 @@ import (
 const writingMapping = `name: writing
 resources:
   products:
-    attributes: [sku, name, price, tier_price]
+    attributes: [sku, name, price, tier_price, stock_item]
     references: {tier_price.cust_group: customer_groups}
     fetch: {path: '/p/{$id}', item: .}
     scan: {path: /p, items: ., pages: {page: page}}
@@ -43,6 +43,11 @@ resources:
     items: .sold
     create: [{method: PUT, path: '/p/{.root.id}/channels', body: '[.siblings[] | .record.website_id_ref] + [.root.key]'}]
     delete: [{method: DELETE, path: '/p/{.root.id}/channels/{.old.website_id_ref}'}]
+  stock_items:
+    part_of: products
+    attributes: [qty]
+    items: '[]'
+    update: [{method: PUT, path: '/stock/{.root.record.sku}', body: '{qty: (.new.qty | number), product: [.root.id, .root.key], group: .root.record.tier_price[0].cust_group_ref}'}]
   product_images:
     part_of: products
     attributes: [label]
@@ -161,6 +166,9 @@ func TestWrites(t *testing.T) {
 
 		{name: "create a part", do: "create", write: replica.Write{Resource: adapter.ProductWebsites, RootKey: 5, RootID: "1", New: website(1), Siblings: []replica.Sibling{{Record: website(1)}, {Record: website(3)}}},
 			want: []string{`PUT /p/1/channels ["w-one",null,5]`}},
+		{name: "a part with its root", do: "update", write: replica.Write{Resource: adapter.StockItems, RootKey: 5, RootID: "1", New: attrs{"qty": "3.5000"}.Record(schemas.Of(adapter.StockItems)),
+			Root: product(attrs{"sku": "a/b +c", "tier_price": []attrs{{"cust_group": 2}}})},
+			want: []string{`PUT /stock/a%2Fb%20+c {"group":"g-two","product":["1",5],"qty":3.5}`}},
 		{name: "a part without a backend id", do: "create", write: replica.Write{Resource: adapter.ProductWebsites, RootID: "1", New: website(3)},
 			fails: true, kind: adapter.Invalid, field: "website_id"},
 		{name: "delete a part", do: "delete", write: replica.Write{Resource: adapter.ProductWebsites, RootID: "1", Old: website(1)},
@@ -226,7 +234,7 @@ resources:
 	}
 	_, body, _ := strings.Cut(e.requests[0], " /c ")
 	want := `{"changed":{"email":true},"headers":{},"id":null,"key":4503599627370496,"new":{"dob":"1985-12-10 00:00:00","email":"a@example.com","group_id":1,"group_id_ref":"g-one","prefix":null},` +
-		`"old":null,"parts":{},"root":{"id":null,"key":0},"siblings":[],"steps":{},"views":[]}`
+		`"old":null,"parts":{},"root":{"id":null,"key":0,"record":null},"siblings":[],"steps":{},"views":[]}`
 	if body != want || !json.Valid([]byte(body)) {
 		t.Errorf("input\n%s\nwant\n%s", body, want)
 	}
