@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/itchyny/gojq"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/portico-commerce/portico/adapter/reststore/expr"
@@ -24,7 +25,7 @@ type document struct {
 
 // documents returns the documents in a response. Their ids are at path id, or missing.
 func (c *client) documents(ctx context.Context, g *documentRequest, resp *response, id jsonPath) ([]document, error) {
-	raws, err := g.split(resp.body)
+	raws, err := c.split(ctx, g, resp.body)
 	if err == nil && g.Aliases {
 		if len(raws) != resp.request.repetitions {
 			err = fmt.Errorf("data has %d members, not %d as were requested", len(raws), resp.request.repetitions)
@@ -168,6 +169,38 @@ func (m *mapping) selects(ctx context.Context, g *documentRequest, r *resource, 
 }
 
 var errNotList = errors.New("is not a list")
+
+// split returns the raw documents of a response. With the expression documents, these are its results, which
+// together must not be larger than a response may be.
+func (c *client) split(ctx context.Context, g *documentRequest, body []byte) ([]jsontext.Value, error) {
+	if g.Documents == nil {
+		return g.split(body)
+	}
+	input, err := expr.Decode(body, c.connection.Limits.Depth)
+	if err != nil {
+		return nil, err
+	}
+	result, err := g.Documents.eval(ctx, input)
+	list, isList := result.([]any)
+	switch {
+	case err != nil:
+		return nil, err
+	case !isList && result != nil:
+		return nil, fmt.Errorf("%s: the result %w", g.Documents.at, errNotList)
+	}
+	all, size := make([]jsontext.Value, len(list)), 0
+	for i, d := range list {
+		raw, err := gojq.Marshal(d)
+		if err != nil {
+			return nil, err
+		}
+		if size += len(raw); int64(size) > int64(c.connection.Limits.ResponseBytes) {
+			return nil, fmt.Errorf("%s: the documents are larger than response_bytes, %d", g.Documents.at, c.connection.Limits.ResponseBytes)
+		}
+		all[i] = raw
+	}
+	return all, nil
+}
 
 // split returns the raw documents of a response: the elements of the list at Items, the value
 // at Item or, with Aliases, the members of data. There are none if the value is null; with

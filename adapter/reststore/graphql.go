@@ -186,7 +186,7 @@ func (l *loader) checkDataPaths(p place, names ...string) {
 
 // checkAliases checks a query that is repeated for each id, and prepares it.
 func (l *loader) checkAliases(p place, g *documentRequest) {
-	l.Require(p.Count("items", "item") == 0, p, "must not have items or item, because aliases says where the documents are")
+	l.Require(p.Count("items", "item", "documents") == 0, p, "must not have items, item or documents, because aliases says where the documents are")
 	l.Require(g.GraphQL != nil, p.In("aliases"), "needs graphql")
 	if g.GraphQL == nil || g.GraphQL.Document == nil {
 		return

@@ -427,7 +427,7 @@ func TestGraphQLMappingErrors(t *testing.T) {
 			"connection.ping.path must not be used", "connection.ping.body must not be used", "connection.ping.query must not be used"}},
 		{"variables without graphql", "{graphql: '{ shop }'}", "{path: /, variables: {a: '1'}}", []string{"small.yaml:10: connection.ping.variables is only allowed in a request with graphql"}},
 		{"neither path nor graphql", "ping: {graphql: '{ shop }'}", "ping: {headers: {A: b}}", []string{"small.yaml:10: connection.ping.path must have a value"}},
-		{"aliases and items", "aliases: true,", "aliases: true, items: data.products,", []string{"resources.products.fetch must not have items or item"}},
+		{"aliases and items", "aliases: true,", "aliases: true, items: data.products,", []string{"resources.products.fetch must not have items, item or documents"}},
 		{"aliases of two fields", "{ product(id: $id) { id sku } }", "{ product(id: $id) { id } shop }", []string{"resources.products.fetch.graphql must be a query of one field"}},
 		{"aliases without graphql", "{graphql: 'query ($id: Int!) { product(id: $id) { id sku } }', variables: {id: $id | tonumber},", "{path: /p,", []string{"resources.products.fetch.aliases needs graphql"}},
 		{"aliases in scan", "items: data.products,", "items: data.products, aliases: true,", []string{"resources.products.scan.aliases is only allowed in fetch"}},

@@ -185,6 +185,9 @@ type documentRequest struct {
 	request
 	Items jsonPath // of the list in a response
 	Item  jsonPath `only:"fetch scan find versions"` // of a single document, instead of Items
+	// Documents returns the list of documents, or null for none, instead of Items: documents that are made
+	// of several values of a response, or stand inside others. Its input is the body.
+	Documents *expression `vars:""`
 	// Aliases: a GraphQL query for one document is repeated for each id.
 	Aliases bool `only:"fetch"`
 	Among   bool `only:"find"` // a response may contain documents that do not match

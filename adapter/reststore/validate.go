@@ -476,7 +476,11 @@ func (g *documentRequest) check(l *loader, p place) {
 	if g.Aliases {
 		l.checkAliases(p, g)
 	} else {
-		l.Require(p.Count("items", "item") == 1, p, "needs items, the path of the list in a response, or item for a single document")
+		l.Require(p.Count("items", "item", "documents") == 1, p, "needs items, the path of the list in a response, or item for a single document, or documents, an expression for the list")
+	}
+	for _, name := range []string{"offset", "after", "total"} {
+		at := p.In("pages").In(name)
+		l.Require(g.Documents == nil || !at.IsSet(), at, "must not be used together with documents, which are not what the backend counts: use page or cursor")
 	}
 	if g.GraphQL != nil {
 		l.checkDataPaths(p, "items", "item")
