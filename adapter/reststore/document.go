@@ -20,7 +20,7 @@ import (
 type document struct {
 	id     string
 	raw    jsontext.Value
-	joined []jsontext.Value // by join of the mapping: a document, a list of documents, or null
+	joined []jsontext.Value // by join of the mapping: a document, a list of documents, or null; nil at a store view
 }
 
 // documents returns the documents in a response. Their ids are at path id, or missing.
@@ -148,7 +148,7 @@ func (m *mapping) decode(r *resource, d document) (any, error) {
 	if err != nil || !isObject { // only an object can refer to other documents
 		return input, err
 	}
-	for i, j := range r.Joins {
+	for i, j := range r.Joins[:len(d.joined)] {
 		if members[j.As], err = expr.Decode(d.joined[i], depth); err != nil {
 			return nil, err
 		}

@@ -29,6 +29,7 @@ resources:
     attributes: [sku, name, description, price]
     fetch: {path: /all/products, query: {ids: '$ids | join(",")'}, items: list, batch: 10}
     scan: {path: /all/products, items: list, pages: {page: page}}
+    joins: [{from: id, as: stock, path: /stock, items: list, id: id}]
     id: id
     key: .key
     read: '{sku, name, description, price}'
@@ -58,6 +59,8 @@ func (h *viewServer) serve(w http.ResponseWriter, r *http.Request) {
 	scope, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	switch {
 	case r.URL.Query().Get("page") == "2":
+		respond(w, 200, `{"list": []}`)
+	case scope == "stock":
 		respond(w, 200, `{"list": []}`)
 	case scope == "stores":
 		respond(w, 200, `{"list": [{"code": "admin", "id": 0}, {"code": "en", "id": 1}, {"code": "fr", "id": 2}, {"code": "new", "id": 3}]}`)
