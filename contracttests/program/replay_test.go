@@ -2,7 +2,7 @@ package program
 
 import (
 	"os"
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter/dataset/demotest"
@@ -85,14 +85,14 @@ func TestNumericIntegers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	target := apptest.StartDemo(t, "magento", "PORTICO_STORE_INTEGERS=number").Target(t)
-	target.Skip = func(_ contracttests.Exchange, s contracttests.Step) string {
-		if strings.Contains(s.Response.Body, "___store") {
-			return "the original of this recording rewrites addresses"
-		}
-		return ""
+	// The server of the sixth recording rewrites addresses, as only openmage does.
+	rewritten := slices.IndexFunc(cases, func(e contracttests.Exchange) bool { return e.Name == "integers: a product with a rewritten address" })
+	openmage := apptest.StartDemo(t, "openmage", "PORTICO_STORE_INTEGERS=number").Target(t)
+	if got, want := contracttests.Replay(t, openmage, cases[rewritten:rewritten+1]), (contracttests.Summary{Passed: 1}); got != want && !t.Failed() {
+		t.Errorf("openmage: got %+v, want %+v", got, want)
 	}
-	if got, want := contracttests.Replay(t, target, cases), (contracttests.Summary{Passed: 5, LeftOut: 1}); got != want && !t.Failed() {
+	target := apptest.StartDemo(t, "magento", "PORTICO_STORE_INTEGERS=number").Target(t)
+	if got, want := contracttests.Replay(t, target, slices.Delete(cases, rewritten, rewritten+1)), (contracttests.Summary{Passed: 5}); got != want && !t.Failed() {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	target.NumericIntegers = true
