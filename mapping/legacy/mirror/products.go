@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -275,15 +276,42 @@ func integerMembers(record adapter.Record, names ...string) (members []codec.Mem
 // notify_stock_qty cannot be removed.
 //
 // The interface refuses fractions in min_sale_qty, max_sale_qty and qty_increments, although
-// stock_data of a product may hold them.
+// stock_data of a product may hold them. Decimals except qty are JSON numbers: since 20.17 texts are
+// refused (openmage 1). qty is a text, because a qty of 0.0000 would count as empty.
 func stockFields(table *contract.FieldTable) (fields []field) {
+	forms := map[string]func(adapter.Value) (codec.Node, bool){
+		"min_qty": fraction, "notify_stock_qty": fraction, "min_sale_qty": whole, "max_sale_qty": whole, "qty_increments": whole,
+	}
 	for i := range table.Fields {
 		name := table.Fields[i].Name
-		if isWritable(table, name) && name != "item_id" && name != "stock_status_changed_auto" {
-			fields = append(fields, field{name: name, value: scalar})
+		if !isWritable(table, name) || name == "item_id" || name == "stock_status_changed_auto" {
+			continue
 		}
+		f := field{name: name, value: scalar}
+		if form, ok := forms[name]; ok {
+			f.value = form
+		}
+		fields = append(fields, f)
 	}
 	return fields
+}
+
+// decimalPattern matches the form of decimals in records.
+var decimalPattern = regexp.MustCompile(`^-?[0-9]+\.[0-9]{4}$`)
+
+// fraction writes a decimal as a number with four decimals.
+func fraction(v adapter.Value) (n codec.Node, ok bool) {
+	if !decimalPattern.MatchString(v.Text()) {
+		return scalar(v)
+	}
+	return codec.NumberNode(v.Text()), true
+}
+
+// whole writes a decimal as an integer, if it is one.
+func whole(v adapter.Value) (n codec.Node, ok bool) {
+	n, ok = fraction(v)
+	n.Text = strings.TrimSuffix(n.Text, ".0000")
+	return n, ok
 }
 
 // stockItemBody adds the fields of a stock item, always with qty, which the original requires

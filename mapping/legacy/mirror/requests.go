@@ -162,10 +162,23 @@ func (r *Requests) request(method contract.Method, record adapter.Record, storeI
 	return request, nil
 }
 
-// encode returns a record as JSON.
+// encode returns a record as JSON. Its numbers keep their decimals, which [codec.Append] leaves out where
+// they are 0.
 func encode(members []codec.Member) []byte {
-	record := codec.RecordNode(members...)
-	return codec.Append(nil, contract.JSON, "", &record, false)
+	if len(members) == 0 {
+		return []byte("[]")
+	}
+	var body []byte
+	for i := range members {
+		key, value := codec.TextNode(members[i].Key), &members[i].Value
+		body = append(codec.Append(append(body, "{,"[min(i, 1)]), contract.JSON, "", &key, false), ':')
+		if value.Kind == codec.Number {
+			body = append(body, value.Text...)
+		} else {
+			body = codec.Append(body, contract.JSON, "", value, false)
+		}
+	}
+	return append(body, '}')
 }
 
 // A call is a write of the interface: its name in the route table, and the parts of its path.

@@ -94,8 +94,8 @@ func newRequests(t testing.TB) *mirror.Requests {
 	return r
 }
 
-// openShops returns two shops with equal records, in the given dialect and in the original's
-// dialect.
+// openShops returns two shops with equal records. The first has the dialect d, the second is an
+// original: of release line 1.9 or, if d is openmage, OpenMage 20.
 func openShops(t testing.TB, d *contract.Dialect) (portico, original *shop) {
 	t.Helper()
 	schemas, fields := tables(t)
@@ -135,7 +135,11 @@ func openShops(t testing.TB, d *contract.Dialect) (portico, original *shop) {
 		}
 		return s
 	}
-	portico, original = open(d), open(contract.Magento())
+	of := contract.Magento()
+	if d.Name == contract.OpenMage().Name {
+		of = d
+	}
+	portico, original = open(d), open(of)
 	original.become(t, portico) // with the same times and hashes
 	return portico, original
 }

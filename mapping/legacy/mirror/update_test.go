@@ -2,11 +2,13 @@ package mirror_test
 
 import (
 	"encoding/json"
-	"github.com/portico-commerce/portico/adapter"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/mapping/contract"
 )
 
 // values holds values of a record by attribute: texts, integers, nil for null, lists of texts,
@@ -282,13 +284,14 @@ func TestUpdateKeepsStock(t *testing.T) {
 }
 
 func TestUpdateOfStockItems(t *testing.T) {
-	item := values{"item_id": 5, "product_id": 1, "qty": "12.5000", "min_qty": "3.0000", "use_config_min_qty": 0, "backorders": 2, "is_in_stock": 1, "notify_stock_qty": nil, "min_sale_qty": "1.5000"}
+	item := values{"item_id": 5, "product_id": 1, "qty": "12.5000", "min_qty": "3.0000", "use_config_min_qty": 0, "backorders": 2, "is_in_stock": 1, "notify_stock_qty": nil, "min_sale_qty": "1.5000", "max_sale_qty": "200.0000", "qty_increments": "0.0000"}
 	var cases []updateCase
 	for _, c := range []updateCase{
 		{name: "always with the quantity", asked: "backorders is_in_stock min_qty use_config_min_qty",
-			want: `PUT /stockitems/5 {"qty":"12.5000","min_qty":"3.0000","use_config_min_qty":0,"backorders":2,"is_in_stock":1}`},
+			want: `PUT /stockitems/5 {"qty":"12.5000","min_qty":3.0000,"use_config_min_qty":0,"backorders":2,"is_in_stock":1}`},
 		{name: "quantity", asked: "qty", want: `PUT /stockitems/5 {"qty":"12.5000"}`},
-		{name: "fractions are refused", asked: "min_sale_qty", want: `PUT /stockitems/5 {"qty":"12.5000","min_sale_qty":"1.5000"}`},
+		{name: "fractions are refused", asked: "min_sale_qty", want: `PUT /stockitems/5 {"qty":"12.5000","min_sale_qty":1.5000}`},
+		{name: "integers are numbers", asked: "max_sale_qty qty_increments", want: `PUT /stockitems/5 {"qty":"12.5000","max_sale_qty":200,"qty_increments":0}`},
 		{name: "a quantity to notify at cannot be removed", asked: "notify_stock_qty", omitted: "notify_stock_qty"},
 		{name: "derived", asked: "item_id product_id stock_id low_stock_date stock_status_changed_auto product_updated_at"},
 	} {
@@ -297,6 +300,30 @@ func TestUpdateOfStockItems(t *testing.T) {
 		cases = append(cases, c)
 	}
 	runUpdates(t, adapter.Products, cases)
+}
+
+// TestStockItemsAtOpenMage checks that OpenMage, which refuses texts for most numbers of a stock item,
+// takes the requests for a stock item with a value of each.
+func TestStockItemsAtOpenMage(t *testing.T) {
+	portico, original := openShops(t, contract.OpenMage())
+	const body = `{"qty":0,"min_qty":2.0,"min_sale_qty":3,"max_sale_qty":400,"notify_stock_qty":4.5,"qty_increments":5,"use_config_min_qty":0,"backorders":1}`
+	if r := portico.send(contract.Admin, "PUT", "/stockitems/1", body); r.Status != 200 {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	asked := []string{"qty", "min_qty", "min_sale_qty", "max_sale_qty", "notify_stock_qty", "qty_increments", "use_config_min_qty", "backorders"}
+	request, ok, err := newRequests(t).Update(portico.aggregate(t, adapter.Products, 1), adapter.StockItems, 1, 0, asked)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if r := original.execute(request); r.Status != 200 {
+		t.Fatalf("%s: %d %s", request.Body, r.Status, r.Body)
+	}
+	want, got := portico.content(t), original.content(t)
+	for _, name := range asked {
+		if at := (place{adapter.StockItems, 1, 0, name}); got[at] != want[at] || got[at] == "" {
+			t.Errorf("%s is %s, want %s", name, got[at], want[at])
+		}
+	}
 }
 
 func TestUpdateOfProductImages(t *testing.T) {
