@@ -28,6 +28,9 @@ type Options struct {
 	// JSONWithoutAccept: a request without Accept is answered in JSON, in the dialect
 	// without default formats.
 	JSONWithoutAccept bool
+	// AttributeOptions are the options of added attributes, records of that resource: the document has
+	// those of an attribute as an enum. Without any, ids of options are numbers or texts.
+	AttributeOptions []adapter.Record
 	// Examples are recorded calls in the dialect. For each body the first that fits is
 	// shown.
 	Examples []Example

@@ -82,6 +82,12 @@ func (t Types) MarshalJSON() ([]byte, error) {
 func (s *Schema) MarshalJSON() ([]byte, error) {
 	type plain Schema
 	encoded, err := marshal((*plain)(s))
+	if s.Integers && err == nil {
+		encoded, err = marshal(struct {
+			*plain
+			Enum []any `json:"enum"`
+		}{(*plain)(s), s.enum()})
+	}
 	if err != nil || !s.Closed {
 		return encoded, err
 	}

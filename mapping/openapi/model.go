@@ -152,22 +152,25 @@ type SecurityScheme struct {
 
 // A Schema is a JSON Schema, with the keywords that this package uses.
 type Schema struct {
-	Ref         string       `json:"$ref,omitempty"`
-	Type        Types        `json:"type,omitempty"`
-	Description string       `json:"description,omitempty"`
-	Enum        []string     `json:"enum,omitempty"`
-	Const       any          `json:"const,omitempty"`
-	Format      string       `json:"format,omitempty"`
-	Pattern     string       `json:"pattern,omitempty"`
-	Minimum     *int         `json:"minimum,omitempty"`
-	Maximum     *int         `json:"maximum,omitempty"`
-	MaxItems    *int         `json:"maxItems,omitempty"`
-	MinItems    int          `json:"minItems,omitempty"`
-	Default     any          `json:"default,omitempty"`
-	Items       *Schema      `json:"items,omitempty"`
-	OneOf       []*Schema    `json:"oneOf,omitempty"`
-	Properties  Map[*Schema] `json:"properties,omitzero"`
-	Required    []string     `json:"required,omitempty"`
+	Ref         string   `json:"$ref,omitempty"`
+	Type        Types    `json:"type,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Enum        []string `json:"enum,omitempty"`
+	// Integers: Enum holds decimal integers, which are allowed as numbers, too, and maybe "". Null is
+	// allowed if Type has it.
+	Integers   bool         `json:"-"`
+	Const      any          `json:"const,omitempty"`
+	Format     string       `json:"format,omitempty"`
+	Pattern    string       `json:"pattern,omitempty"`
+	Minimum    *int         `json:"minimum,omitempty"`
+	Maximum    *int         `json:"maximum,omitempty"`
+	MaxItems   *int         `json:"maxItems,omitempty"`
+	MinItems   int          `json:"minItems,omitempty"`
+	Default    any          `json:"default,omitempty"`
+	Items      *Schema      `json:"items,omitempty"`
+	OneOf      []*Schema    `json:"oneOf,omitempty"`
+	Properties Map[*Schema] `json:"properties,omitzero"`
+	Required   []string     `json:"required,omitempty"`
 	// Names is the schema of the names of members without a property, Additional the
 	// schema of their values; Closed allows no such members.
 	Names      *Schema `json:"propertyNames,omitempty"`

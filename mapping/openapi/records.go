@@ -125,6 +125,9 @@ func (b *builder) fieldSchema(kind *record, t *contract.FieldTable, f *contract.
 	a := &schema.Attributes[at]
 	s := stored(b.Dialect, a, f)
 	s.Description = a.Doc
+	if options := b.optionsOf(kind.resource, a); options != nil { // stored values may be none of them
+		s.Description += "; " + labels(options)
+	}
 	if f.ISOTime(b.Dialect, contract.SingleJSON) {
 		s.Pattern = eitherPattern
 	}
@@ -165,7 +168,12 @@ const (
 func stored(d *contract.Dialect, a *adapter.Attribute, f *contract.Field) *Schema {
 	switch a.Kind {
 	case adapter.KindInteger:
-		if f.IsNumber(d) {
+		switch {
+		case f.Sort == contract.SortByLabel && f.IsNumber(d): // or the label: own_attributes 5
+			return &Schema{Type: Types{"integer", "string"}}
+		case f.Sort == contract.SortByLabel:
+			return text("")
+		case f.IsNumber(d):
 			return &Schema{Type: Types{"integer"}}
 		}
 		return text(integerPattern)

@@ -157,6 +157,9 @@ func (b *builder) inputField(kind *record, f *contract.Field) *Schema {
 		return &Schema{Type: Types{"string", "null"}}
 	}
 	a := &schema.Attributes[at]
+	if s := b.optionInput(kind, a, rule); s != nil {
+		return s
+	}
 	switch {
 	case a.Kind == adapter.KindTexts:
 		return list(text(""))
