@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"html/template"
 	"mime"
@@ -9,8 +11,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/contracttests"
@@ -21,6 +25,7 @@ import (
 // openapiCommand returns the command "openapi".
 func openapiCommand(p *program.Program) *cobra.Command {
 	var format string
+	var withOptions bool
 	cmd := &cobra.Command{
 		Use:   "openapi",
 		Short: "Print the interface as an OpenAPI 3.1 document",
@@ -30,8 +35,10 @@ Generators make clients of it, and other tools check requests and answers agains
 
 The document describes the store that the configuration describes: with the attributes
 that it adds, without the fields that it hides from every role. What OpenAPI cannot say is
-in extensions that begin with x-, which the description of the document explains. "portico
-serve" offers the same document on the operators' port, at /openapi.json.`,
+in extensions that begin with x-, which the description of the document explains. With
+--options, it also has the options of added attributes as enums, which the command reads from
+the store. "portico serve" offers the document with these options on the operators' port, at
+/openapi.json.`,
 		Example: `  portico openapi --dialect magento > store.yaml
   portico openapi --format json | jq '.paths | keys'
   npx openapi-typescript store.yaml -o store.ts`,
@@ -50,7 +57,11 @@ serve" offers the same document on the operators' port, at /openapi.json.`,
 			isOffered := func(r *contract.Route) bool {
 				return !slices.ContainsFunc(missing, func(m *contract.Route) bool { return m.Path == r.Path })
 			}
-			document, err := openAPI(p, cfg, isOffered)
+			read := noOptions
+			if withOptions {
+				read = func() ([]adapter.Record, error) { return storedOptions(cmd, p, cfg) }
+			}
+			document, err := openAPI(p, cfg, isOffered, read)
 			if err != nil {
 				return err
 			}
@@ -68,13 +79,15 @@ serve" offers the same document on the operators' port, at /openapi.json.`,
 	}
 	p.AddSettingFlags(cmd, "dialect", "adapter", "public_url")
 	cmd.Flags().StringVar(&format, "format", "yaml", "yaml or json")
+	cmd.Flags().BoolVar(&withOptions, "options", false, "read the options of added attributes from the store")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is the one above
 	return cmd
 }
 
 // openAPI returns the document of the store that cfg describes, with the routes of the
-// records that its backend has.
-func openAPI(p *program.Program, cfg *config.Config, isOffered func(*contract.Route) bool) (*openapi.Document, error) {
+// records that its backend has, and the options that a function returns if the store has attributes with
+// options.
+func openAPI(p *program.Program, cfg *config.Config, isOffered func(*contract.Route) bool, options func() ([]adapter.Record, error)) (*openapi.Document, error) {
 	d, err := program.Dialect(cfg)
 	if err != nil {
 		return nil, err
@@ -91,30 +104,79 @@ func openAPI(p *program.Program, cfg *config.Config, isOffered func(*contract.Ro
 	if err != nil {
 		return nil, err
 	}
+	var stored []adapter.Record
+	if schemas.HaveOptions() {
+		if stored, err = options(); err != nil {
+			return nil, err
+		}
+	}
 	return openapi.Build(openapi.Options{
 		Dialect: d, Fields: fields, Schemas: schemas, Version: p.Build.Version, Server: cfg.PublicURL,
 		Offers: isOffered, APIKeys: cfg.Auth.Bearer, JSONWithoutAccept: cfg.AcceptMissing == "json", Examples: examples,
+		AttributeOptions: stored,
 	}), nil
 }
 
-// An interfaceReference describes the interface as it is served. Each part is built on first use.
+func noOptions() ([]adapter.Record, error) { return nil, nil }
+
+// storedOptions returns the options of added attributes in the store that cfg describes.
+func storedOptions(cmd *cobra.Command, p *program.Program, cfg *config.Config) (options []adapter.Record, err error) {
+	log := program.NewLogger(cmd.ErrOrStderr(), program.WarningsOnly(cfg))
+	if a := p.Adapter(cfg.Adapter); a != nil {
+		records, err := program.OpenAdapter(cmd.Context(), a, cfg, prometheus.NewRegistry(), log)
+		if err != nil {
+			return nil, err
+		}
+		options, err = optionsIn(cmd.Context(), records)
+		return options, errors.Join(err, records.Close())
+	}
+	db, err := program.OpenStoreAs(cmd.Context(), cfg, false, log)
+	if err != nil {
+		return nil, err
+	}
+	options, err = optionsIn(cmd.Context(), db.Adapter())
+	return options, errors.Join(err, db.Close())
+}
+
+// optionsIn returns the options of added attributes. There are none if the adapter does not have them.
+func optionsIn(ctx context.Context, from adapter.Adapter) ([]adapter.Record, error) {
+	store, err := from.Store(adapter.AttributeOptions)
+	if adapter.KindOf(err) == adapter.Unsupported {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, err := store.List(ctx, &adapter.ListParams{})
+	if err != nil {
+		return nil, err
+	}
+	return found.Records, nil
+}
+
+// An interfaceReference describes the interface as it is served. Each part is built on first use, and on
+// every use if the store has attributes with options, which imports change.
 type interfaceReference struct {
 	document func() ([]byte, error) // in JSON
 	parts    func() (*openapi.ReferenceParts, error)
 }
 
-// newReference returns the reference of the store that cfg describes.
-func newReference(p *program.Program, cfg *config.Config, isOffered func(*contract.Route) bool) *interfaceReference {
-	document := sync.OnceValues(func() (*openapi.Document, error) { return openAPI(p, cfg, isOffered) })
-	return &interfaceReference{
-		document: sync.OnceValues(func() ([]byte, error) {
+// newReference returns the reference of the store that cfg describes. options returns the options of its
+// attributes; nil if no attribute has options.
+func newReference(p *program.Program, cfg *config.Config, isOffered func(*contract.Route) bool, options func() ([]adapter.Record, error)) *interfaceReference {
+	document := func() (*openapi.Document, error) { return openAPI(p, cfg, isOffered, options) }
+	if options == nil {
+		document = sync.OnceValues(document)
+	}
+	reference := &interfaceReference{
+		document: func() ([]byte, error) {
 			d, err := document()
 			if err != nil {
 				return nil, err
 			}
 			return d.JSON()
-		}),
-		parts: sync.OnceValues(func() (*openapi.ReferenceParts, error) {
+		},
+		parts: func() (*openapi.ReferenceParts, error) {
 			d, err := document()
 			if err != nil {
 				return nil, err
@@ -128,8 +190,12 @@ func newReference(p *program.Program, cfg *config.Config, isOffered func(*contra
 				differences[i] = openapi.Difference{Number: k.Number, Says: k.Says, Section: k.Section, Documented: k.Documented, Magento: k.Magento, OpenMage: k.OpenMage}
 			}
 			return openapi.RenderReference(d, differences)
-		}),
+		},
 	}
+	if options == nil {
+		reference.document, reference.parts = sync.OnceValues(reference.document), sync.OnceValues(reference.parts)
+	}
+	return reference
 }
 
 // forConsole returns the parts as the console takes them.

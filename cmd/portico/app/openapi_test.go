@@ -1,12 +1,14 @@
 package app
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/portico-commerce/portico/adapter/dataset/demotest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/mapping/openapi"
 )
@@ -70,6 +72,29 @@ func TestOpenAPIOfStore(t *testing.T) {
 	}
 	if doc.Components.SecuritySchemes["apiKey"] == nil {
 		t.Error("API keys are missing")
+	}
+}
+
+// TestOpenAPIOptions: the document has the options of an attribute, from the operators' port and from the
+// command.
+func TestOpenAPIOptions(t *testing.T) {
+	t.Parallel()
+	file := apptest.NewFile(t, "portico.yaml", "attributes: [{resource: products, name: finish, kind: select, roles: [admin], writers: [admin], views: [single]}]")
+	shop := serveLocal(t, true, "PORTICO_CONFIG="+file)
+	served := apptest.Send(t, http.MethodGet, shop.ops+"/openapi.json", "")
+	store := apptest.Environment{"PORTICO_SQL_DSN=" + demotest.SQLite(t)}
+	if printed := store.MustRun(t, "openapi", "--config", file, "--format", "json", "--options"); printed != served.Body {
+		t.Errorf("%d: %d bytes are served, and %d are printed", served.Status, len(served.Body), len(printed))
+	}
+	doc, err := openapi3.NewLoader().LoadFromData([]byte(served.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(doc.Components.Schemas["ProductFinishOption"].Value.Enum); got != "[2 1  2 1 <nil>]" {
+		t.Errorf("the values are %s", got)
+	}
+	if printed := store.MustRun(t, "openapi", "--config", file); strings.Contains(printed, "ProductFinishOption") {
+		t.Error("without --options the command has read the store")
 	}
 }
 

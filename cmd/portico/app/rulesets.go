@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
 	"github.com/portico-commerce/portico/mapping"
@@ -21,8 +22,9 @@ import (
 type ruleParts struct {
 	program   *program.Program
 	settings  func(*config.Config) (mapping.Settings, error)
-	isOffered func(*contract.Route) bool // whether the backend has the records of a route
-	service   *mapping.Service           // of the latest rule set, as api
+	isOffered func(*contract.Route) bool       // whether the backend has the records of a route
+	options   func() ([]adapter.Record, error) // of added attributes
+	service   *mapping.Service                 // of the latest rule set, as api
 	api       *httpapi.API
 	*watching
 	log *slog.Logger
@@ -81,7 +83,11 @@ func (p *ruleParts) newRuleSet(cfg *config.Config) (*ruleSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := &ruleSet{api: api, watchers: watchers, requests: requests, reference: newReference(p.program, cfg, p.isOffered), idle: make(chan struct{})}
+	options := p.options
+	if !schemas.HaveOptions() {
+		options = nil
+	}
+	set := &ruleSet{api: api, watchers: watchers, requests: requests, reference: newReference(p.program, cfg, p.isOffered, options), idle: make(chan struct{})}
 	set.handler = httpapi.Below(api.BasePath, watchers.wrap(engine, api.Scheme), engine)
 	set.inProgress.Store(1)
 	// The next rule set starts from this one: it keeps the rates whose limits do not change.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/cache"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
@@ -201,7 +202,9 @@ func (w *wiring) openContract(context.Context) error {
 	gin.SetMode(gin.ReleaseMode)
 	w.rules, err = newRuleSets(&ruleParts{
 		program: w.program, settings: w.settings, service: w.service, api: api,
-		isOffered: func(r *contract.Route) bool { return mapping.Offers(w.upstream, r) }, watching: newWatching(w.service.Table(), w.legacy, w.registry, w.log), log: w.log,
+		isOffered: func(r *contract.Route) bool { return mapping.Offers(w.upstream, r) },
+		options:   func() ([]adapter.Record, error) { return optionsIn(context.Background(), w.upstream) },
+		watching:  newWatching(w.service.Table(), w.legacy, w.registry, w.log), log: w.log,
 	}, cfg)
 	if err != nil {
 		return err
