@@ -78,6 +78,7 @@ func productSchema(stock *Schema) *Schema {
 
 		// Read-only attributes that other parts of a store determine.
 		{Name: "price_type", Kind: KindInteger, ReadOnly: true, Static: true, Doc: "of bundles: 0, the price is that of the parts, or 1, it is price, of which special_price is a percentage"},
+		{Name: "price_view", Kind: KindInteger, ReadOnly: true, Static: true, Doc: "of bundles: 0, their page shows a range of prices, or 1, the price of the cheapest choice"},
 		{Name: "has_custom_options", Kind: KindInteger, ReadOnly: true, Static: true, Doc: "1: buyers choose options of the product's own; empty: 0"},
 		{Name: "reviews_count", Kind: KindInteger, Scope: ScopeStore, ReadOnly: true, Doc: "number of approved reviews at the store view, in the default scope of all; empty: 0"},
 		{Name: "stock_status", Kind: KindInteger, Scope: ScopeWebsite, ReadOnly: true, Doc: "1: can be bought at the website, 0: cannot, 2: can where stock is not managed by default; empty: as the stock item says; none in the default scope"},

@@ -94,6 +94,29 @@ func TestImportedShop(t *testing.T) {
 	})
 }
 
+// TestPriceView checks that an Admin sees price_view of bundles in place of a category assignment, and
+// nowhere else (own_attributes 9).
+func TestPriceView(t *testing.T) {
+	data := loadDemo(t)
+	for _, r := range data.Records[adapter.Products] {
+		if key := r.Key(); key == 4 || key == 8 { // with a price of the parts, and with one of its own
+			r.Set("type_id", adapter.TextValue("bundle"))
+			r.Set("price_type", adapter.IntegerValue(int64(key/8)))
+			r.Set("price_view", adapter.IntegerValue(int64(key/8)))
+		}
+	}
+	shop := serveCustomers(t, openSQLiteStore(t, data, adapter.NewSchemas()), data, contract.StandardFields(), adapter.NewSchemas(), mapping.Settings{})
+	const notServed = `{"messages":{"error":[{"code":405,"message":"Resource method not implemented yet"}]}}`
+	runFieldCases(t, shop, []fieldCase{
+		{"bundle with the price of its parts", "admin", "/products/4/categories/4", asJSON, notServed, `…"tax_class_id":"2","price_view":"0","price":…`},
+		{"bundle with its own price", "admin", "/products/8/categories/4?attrs=sku,price_view", asJSON, notServed, `{"sku":"mug-catalog","price_view":"1"}`},
+		{"simple product", "admin", "/products/1/categories/3?attrs=sku,price_view", asJSON, notServed, `{"sku":"kettle-steel"}`},
+		{"customer", "customer 1", "/products/4/categories/4?attrs=sku,price_view", asJSON, notServed, `{"sku":"lamp-floor"}`},
+		{"product", "admin", "/products/4?attrs=sku,price_view", asJSON, `{"sku":"lamp-floor"}`, same},
+		{"list", "admin", "/products?attrs=sku,price_view&limit=1&page=4", asJSON, `{"4":{"sku":"lamp-floor"}}`, same},
+	})
+}
+
 // TestStaleStockStatus checks that a stored stock status does not outlive its cause, except the
 // status of composite products.
 func TestStaleStockStatus(t *testing.T) {

@@ -34,7 +34,7 @@ func (p *productReader) prepare(ctx context.Context, tx *sql.Tx) (err error) {
 	if p.tree, err = readCategoryTree(ctx, p.d.conn, tx); err != nil {
 		return err
 	}
-	return p.entityReader.prepare(ctx, tx, productEntity(), productTable(), "price_type")
+	return p.entityReader.prepare(ctx, tx, productEntity(), productTable(), "price_type", "price_view")
 }
 
 func (p *productReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapter.Aggregate, int64, error) {

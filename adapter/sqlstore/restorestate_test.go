@@ -153,7 +153,7 @@ func earlierArchive(t *testing.T, archive []byte) []byte {
 // columnsSince20 names the columns, by table, that migrations after 20 have added.
 func columnsSince20() map[string][]string {
 	return map[string][]string{
-		"product":         {"parts_tax_class_id", "components", "component_of", "request_path"},
+		"product":         {"parts_tax_class_id", "components", "component_of", "request_path", "price_view"},
 		"product_listing": {"stock_state"},
 		"tax_rate":        {"calculate_subtotal"},
 		"website": {

@@ -31,13 +31,18 @@ func productCategoryFields() *FieldTable {
 // assignedProductFields returns the fields that the original shows an Admin in place of
 // one category assignment: fields of the product (product_parts 4.5).
 func assignedProductFields() *FieldTable {
-	return assignedProduct(adminProductFields().Fields, onlyAdmin, "group_price",
+	t := assignedProduct(adminProductFields().Fields, onlyAdmin, "group_price",
 		"sku", "created_at", "updated_at", "name", "url_key", "meta_title", "meta_description", "options_container", "status", "visibility",
-		"tax_class_id", "price", "weight", "description", "short_description", "meta_keyword", "special_from_date", "group_price",
+		"tax_class_id", priceView, "price", "weight", "description", "short_description", "meta_keyword", "special_from_date", "group_price",
 		mediaGallery, "tier_price", "custom_design", "page_layout", "country_of_manufacture", "msrp_enabled", "msrp_display_actual_price_type",
 		"gift_message_available", "special_price", "msrp", "custom_layout_update", "news_from_date", "news_to_date", "special_to_date",
 		"custom_design_from", "custom_design_to")
+	t.mark(func(f *Field) { f.Attribute, f.Integer = priceView, true }, priceView)
+	return t
 }
+
+// priceView is the field of bundles that no other call shows (own_attributes 9).
+const priceView = "price_view"
 
 // publicAssignedProductFields returns the same for Customers and Guests.
 func publicAssignedProductFields() *FieldTable {
@@ -45,7 +50,7 @@ func publicAssignedProductFields() *FieldTable {
 		"sku", "created_at", "updated_at", "name", "meta_title", "meta_description", "description", "short_description", "meta_keyword", "tier_price")
 }
 
-// mediaGallery is the one field of such a product that the products resource lacks.
+// mediaGallery is the other field of such a product that the products resource lacks.
 const mediaGallery = "media_gallery"
 
 // assignedProduct returns a table of the named fields of a product, in this order. Fields
