@@ -23,7 +23,7 @@ func hiddenAttributes(r adapter.Resource) []string {
 	}
 	return []string{
 		"image", "small_image", "thumbnail", "media_gallery", "gallery", "image_label", "small_image_label", "thumbnail_label", "old_id", "url_path",
-		"minimal_price", "is_recurring", "recurring_profile", "price_view", "sku_type", "weight_type", "shipment_type", "links_purchased_separately",
+		"minimal_price", "is_recurring", "recurring_profile", "sku_type", "weight_type", "shipment_type", "links_purchased_separately",
 		"links_title", "links_exist", "samples_title", "category_ids", "has_options", "required_options", "enable_googlecheckout", "giftcard_amounts",
 	}
 }
@@ -57,7 +57,8 @@ func ownAttributesOf(ctx context.Context, conn *connection, tx *sql.Tx, e entity
 			return nil
 		}
 		a := ownAttribute{id: row.ID(0), valid: attributeNamePattern.MatchString(code)}
-		a.AddedAttribute = adapter.AddedAttribute{Resource: r, Name: code, Kind: kindOf(string(row[2])), Scope: scopeOf(row.ID(3))}
+		kind := map[string]adapter.Kind{"int": adapter.KindInteger, "decimal": adapter.KindDecimal, "datetime": adapter.KindTime}[string(row[2])]
+		a.AddedAttribute = adapter.AddedAttribute{Resource: r, Name: code, Kind: kind, Scope: scopeOf(row.ID(3))}
 		a.setInput(string(row[2]), string(row[5]), conn.TextOf(row[6]))
 		a.Roles = []string{"admin"}
 		if row.ID(4) != 0 {
@@ -105,30 +106,31 @@ func (a *ownAttribute) setInput(backend, input, source string) {
 	}
 }
 
-// kindOf returns the kind of the values of a backend type.
-func kindOf(backend string) adapter.Kind {
-	switch backend {
-	case "int":
-		return adapter.KindInteger
-	case "decimal":
-		return adapter.KindDecimal
-	case "datetime":
-		return adapter.KindTime
-	default:
-		return adapter.KindText
-	}
-}
-
 // scopeOf returns the scope that catalog_eav_attribute.is_global stands for.
 func scopeOf(isGlobal int64) adapter.Scope {
-	switch isGlobal {
-	case 0:
-		return adapter.ScopeStore
-	case 2:
-		return adapter.ScopeWebsite
-	default:
-		return adapter.ScopeGlobal
+	return map[int64]adapter.Scope{0: adapter.ScopeStore, 2: adapter.ScopeWebsite}[isGlobal]
+}
+
+// scopeName returns the name of a scope in settings.
+func scopeName(s adapter.Scope) string {
+	return [...]string{adapter.ScopeGlobal: "global", adapter.ScopeWebsite: "website", adapter.ScopeStore: "store"}[s]
+}
+
+// changedScopes warns of attributes of the contract that are of another scope in the legacy store.
+func (d settingsReader) changedScopes(ctx context.Context, tx *sql.Tx) (all []Setting, err error) {
+	if there, err := d.conn.ColumnsOf(ctx, tx, "catalog_eav_attribute"); err != nil || there == nil {
+		return nil, err // the version has no flags of attributes
 	}
+	here, byWebsite := adapter.NewSchemas().Of(adapter.Products), adapter.NewSchemas().WithPricesByWebsite().Of(adapter.Products)
+	return all, d.conn.Each(ctx, tx, "SELECT a.attribute_id, a.attribute_code, f.is_global FROM "+d.conn.Table("eav_attribute")+" a JOIN "+d.conn.Table("catalog_eav_attribute")+
+		" f ON f.attribute_id = a.attribute_id JOIN "+d.conn.Table("eav_entity_type")+" t ON t.entity_type_id = a.entity_type_id WHERE t.entity_type_code = '"+productEntity().code+"' ORDER BY a.attribute_id", func(r row) error {
+		at, known := here.Index(d.conn.TextOf(r[1]))
+		if a, scope := here.Attributes[at], scopeOf(r.ID(2)); known && !a.ReadOnly && a.Kind != adapter.KindRecords && scope != a.Scope && scope != byWebsite.Attributes[at].Scope {
+			all = append(all, Setting{From: fmt.Sprintf("eav_attribute %d", r.ID(0)), Warning: fmt.Sprintf("the scope of %s, an attribute of products, is %s in the legacy store and %s in Portico: its values are imported as they are, and a write at a store view changes other store views than there",
+				a.Name, scopeName(scope), scopeName(a.Scope))})
+		}
+		return nil
+	})
 }
 
 // skipUnconfigured notes the own attributes of an entity that the schema does not have.
@@ -187,7 +189,7 @@ func (a *ownAttribute) setting(lists *fieldLists) Setting {
 	s.Attribute = &a.Attribute
 	s.Value = fmt.Sprintf("{resource: %s, name: %s, kind: %s", a.Resource, a.Name, a.KindName())
 	if a.Resource == adapter.Products {
-		s.Value += ", scope: " + [...]string{adapter.ScopeGlobal: "global", adapter.ScopeWebsite: "website", adapter.ScopeStore: "store"}[a.Scope]
+		s.Value += ", scope: " + scopeName(a.Scope)
 	}
 	s.Value += ", roles: [" + strings.Join(a.Roles, ", ") + "]"
 	if !slices.Equal(writers, []string{"admin"}) {

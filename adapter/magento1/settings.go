@@ -71,7 +71,7 @@ func (d *Database) Settings(ctx context.Context) (all []Setting, err error) {
 	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
 		all = nil
 		for _, step := range []func(context.Context, *sql.Tx) ([]Setting, error){
-			r.addresses, r.regional, r.configured, r.customers, r.sets, r.ownAttributes, r.fieldLists, r.roleFaults,
+			r.addresses, r.regional, r.configured, r.customers, r.sets, r.ownAttributes, r.changedScopes, r.fieldLists, r.roleFaults,
 		} {
 			some, err := step(ctx, tx)
 			if err != nil {
