@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,7 +34,15 @@ type login struct {
 
 	flight singleflight.Group
 	cached atomic.Pointer[token] // nil before the first login
+	// renewals has the last *renewal by preparedRequest.op, unless the request then succeeded. The mapping
+	// limits the number of its entries.
+	renewals sync.Map
 }
+
+// loginPause is the time in which a request of the mapping that was rejected with a new token does not log in
+// again. So requests for which the user lacks a right do not cause a login each. Other requests that are rejected do
+// log in, because backends may invalidate a token early: with the next login of the same user, for example.
+const loginPause = 10 * time.Second
 
 // loginOperation is the operation of login requests, which contain secrets.
 const loginOperation = "login"
@@ -46,49 +55,91 @@ type token struct {
 
 // sendAuthorized sends a request with credentials. If the backend rejects a token, by
 // status 401 or according to Expired, it logs in again and repeats the request once, which
-// is safe for writes as well because a request with a rejected token has no effect.
+// is safe for writes as well because a request with a rejected token has no effect. A request
+// that is rejected with a token that was issued for it is an error of kind Internal.
 func (c *client) sendAuthorized(ctx context.Context, m *preparedRequest) (*response, error) {
 	in := c.connection.Auth.Login
 	if in == nil {
 		return c.sendOnce(ctx, m, nil)
 	}
-	token, err := c.authToken(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	send := func() (*response, error) {
-		return c.sendOnce(ctx, m, map[string]string{in.Header: in.Prefix + token})
-	}
-	r, err := send()
-	if c.rejectsToken(ctx, r, err) {
-		if token, err = c.authToken(ctx, token); err != nil {
+	for rejected := ""; ; {
+		token, isNew, err := c.authToken(ctx, rejected)
+		if err != nil {
 			return nil, err
 		}
-		return send()
+		if token == rejected {
+			in.renewals.Store(m.op, &renewal{at: time.Now()})
+			return nil, lacksRight(m, errSameToken)
+		}
+		r, err := c.sendOnce(ctx, m, map[string]string{in.Header: in.Prefix + token})
+		refusal := c.rejection(ctx, r, err)
+		if refusal == nil {
+			if rejected != "" {
+				in.renewals.Delete(m.op)
+			}
+			return r, err
+		}
+		if !in.renews(m.op, token, rejected, isNew) {
+			return nil, lacksRight(m, refusal)
+		}
+		rejected = token
 	}
-	return r, err
 }
 
-// rejectsToken reports whether a response with this error means that the token is not
-// valid.
-func (c *client) rejectsToken(ctx context.Context, r *response, err error) bool {
-	known, ok := errors.AsType[*responseError](err)
-	if !ok || r == nil {
+var errSameToken = errors.New("the login issues the token again that was rejected")
+
+// A renewal is a login because a request was rejected, or a request that was rejected with a new token.
+type renewal struct {
+	at       time.Time
+	rejected string // the token before; "" if there was none
+}
+
+// renews reports whether a request that was rejected with a token logs in again, and notes that it does. before
+// is the token with which it was rejected before, "" for none. Requests that were rejected with one token share a
+// login.
+func (l *login) renews(op, token, before string, isNew bool) bool {
+	now := time.Now()
+	if isNew {
+		l.renewals.Store(op, &renewal{now, before})
 		return false
 	}
-	expired := c.connection.Auth.Login.Expired
-	if known.status == http.StatusUnauthorized || expired == nil {
-		return known.status == http.StatusUnauthorized
+	known, _ := l.renewals.Load(op)
+	if last, _ := known.(*renewal); last != nil && now.Sub(last.at) < loginPause {
+		return last.rejected == token
 	}
-	holds, err := expired.holds(ctx, c.ruleInput(r))
-	return err == nil && holds
+	l.renewals.Store(op, &renewal{now, token})
+	return true
 }
 
-// authToken returns a valid token other than the rejected one, logging in if necessary.
-func (c *client) authToken(ctx context.Context, rejected string) (string, error) {
+// lacksRight returns the error of a request that is rejected with a new token.
+func lacksRight(m *preparedRequest, refusal error) error {
+	return &adapter.Error{Kind: adapter.Internal, Op: m.op, Err: fmt.Errorf("the backend refuses the request with a new token (%w): the user rest.user probably lacks a right", refusal)}
+}
+
+// rejection returns what the error of a response says if it means that the token is not valid, otherwise nil.
+func (c *client) rejection(ctx context.Context, r *response, err error) error {
+	known, ok := errors.AsType[*responseError](err)
+	if !ok || r == nil {
+		return nil
+	}
+	expired := c.connection.Auth.Login.Expired
+	if known.status != http.StatusUnauthorized && expired == nil {
+		return nil
+	}
+	if known.status != http.StatusUnauthorized {
+		if holds, err := expired.holds(ctx, c.ruleInput(r)); err != nil || !holds {
+			return nil
+		}
+	}
+	return known.err.Err
+}
+
+// authToken returns a token other than the rejected one, logging in if necessary, and whether a login
+// has issued it for this call. It only returns the rejected one if the login does.
+func (c *client) authToken(ctx context.Context, rejected string) (token string, isNew bool, err error) {
 	l := c.connection.Auth.Login
 	if text := l.cachedToken(rejected); text != "" {
-		return text, nil
+		return text, false, nil
 	}
 	// The login continues for other callers if this one is canceled. Only callers whose
 	// token was rejected, too, may share it.
@@ -101,12 +152,9 @@ func (c *client) authToken(ctx context.Context, rejected string) (string, error)
 	select {
 	case o := <-outcome:
 		text, _ := o.Val.(string)
-		if o.Err == nil && text == rejected {
-			return "", &adapter.Error{Kind: adapter.Internal, Op: "login upstream", Err: errors.New("the backend rejects the token that it has just issued")}
-		}
-		return text, o.Err
+		return text, true, o.Err
 	case <-ctx.Done():
-		return "", ctx.Err()
+		return "", false, ctx.Err()
 	}
 }
 

@@ -158,6 +158,21 @@ func TestLogin(t *testing.T) {
 			}
 		})
 	})
+	t.Run("a token is invalid early", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			g := &loginTransport{}
+			b := openWithLogin(t, g)
+			for range 3 { // another program logs in as the same user, before each request
+				if err := fetchOne(t.Context(), b); err != nil {
+					t.Error(err)
+				}
+				g.logins++
+			}
+			if g.logins != 6 {
+				t.Errorf("%d logins", g.logins)
+			}
+		})
+	})
 	for _, c := range []struct {
 		name   string
 		answer *http.Response
@@ -170,7 +185,7 @@ func TestLogin(t *testing.T) {
 		{"no token", httpResponse(200, `{}`), adapter.Internal, "the response has no token"},
 		{"invalid token", httpResponse(200, `{"token": "a\nb"}`), adapter.Internal, "the response has no token"},
 		{"not JSON", httpResponse(200, `hush`), adapter.Unavailable, "cannot read the response"},
-		{"rejected token", httpResponse(200, `{"token": "old"}`), adapter.Internal, "rejects the token"},
+		{"rejected token", httpResponse(200, `{"token": "old"}`), adapter.Internal, "fetch customers: GET /c: internal: the backend refuses the request with a new token (status 401: check rest.user and rest.secret): the user rest.user probably lacks a right"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -188,3 +203,87 @@ func TestLogin(t *testing.T) {
 		})
 	}
 }
+
+// TestMissingRight checks requests that are rejected with every token, as backends do where the user lacks a
+// right: the error says so, others go on with the token, and a flood of them does not log in for each.
+func TestMissingRight(t *testing.T) {
+	const expired = `, expired: .status == 403 and .body.code == "token"}`
+	for _, c := range []struct {
+		name, refusal string
+		sameToken     bool
+		want          string
+	}{
+		{"status 401", `401 {}`, false, "delete customers: DELETE /c/{.id}: internal: the backend refuses the request with a new token (status 401: check rest.user and rest.secret): the user rest.user probably lacks a right"},
+		{"expired holds", `403 {"code": "token"}`, false, "with a new token (status 403: check rest.user and rest.secret): the user rest.user probably lacks a right"},
+		{"the login issues the same token", `401 {}`, true, "with a new token (the login issues the token again that was rejected): the user"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var logins, refused atomic.Int64
+				b := openAt(t, tinyMappingWith(strings.Replace(loginAuth, "refresh: 10m}", "refresh: 10m"+expired, 1)), nil, "http://tiny.example")
+				b.client.resty.SetTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+					switch {
+					case r.URL.Path == "/in" && c.sameToken:
+						logins.Add(1)
+						return httpResponse(200, `{"token": "t"}`), nil
+					case r.URL.Path == "/in":
+						return httpResponse(200, fmt.Sprintf(`{"token": "t%d"}`, logins.Add(1))), nil
+					case r.Method == http.MethodDelete:
+						refused.Add(1)
+						var status int
+						_, _ = fmt.Sscan(c.refusal, &status)
+						return httpResponse(status, c.refusal[4:]), nil
+					}
+					return httpResponse(200, noCustomers), nil
+				}))
+				remove := func() error {
+					return b.Delete(t.Context(), &replica.Write{Resource: adapter.Customers, ID: "1"})
+				}
+				if err := fetchOne(t.Context(), b); err != nil { // the token is no longer new
+					t.Fatal(err)
+				}
+				flood := func() {
+					var all sync.WaitGroup
+					for range 100 {
+						all.Go(func() {
+							if err := remove(); adapter.KindOf(err) != adapter.Internal || !strings.Contains(err.Error(), c.want) && !strings.Contains(err.Error(), "probably lacks a right") {
+								t.Error(err)
+							}
+						})
+						all.Go(func() {
+							if err := fetchOne(t.Context(), b); err != nil {
+								t.Error(err)
+							}
+						})
+					}
+					all.Wait()
+				}
+				if err := remove(); adapter.KindOf(err) != adapter.Internal || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("%v, want %s", err, c.want)
+				}
+				for range 9 {
+					flood()
+					time.Sleep(time.Second)
+				}
+				if n := logins.Load(); n != 2 {
+					t.Errorf("%d logins within the pause", n)
+				}
+				time.Sleep(loginPause)
+				before := refused.Load()
+				flood()
+				most := int64(3)
+				if c.sameToken { // requests that were sent before the first login ended may log in as well
+					most = 30
+				}
+				if n, sent := logins.Load(), refused.Load()-before; n < 3 || n > most || sent > 200 {
+					t.Errorf("%d logins after the pause, and %d requests for 100", n, sent)
+				}
+			})
+		})
+	}
+}
+
+// A roundTripper answers requests without a network.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
