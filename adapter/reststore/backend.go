@@ -31,7 +31,7 @@ type Options struct {
 	IDs IDs
 	// Registerer receives the metrics; nil means they are not registered.
 	Registerer prometheus.Registerer
-	// Logger receives debug messages; nil discards them.
+	// Logger receives debug messages, and warnings of watches that fail; nil discards them.
 	Logger *slog.Logger
 	TLS    *tls.Config // for an https URL; nil means the default
 

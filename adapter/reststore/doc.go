@@ -24,7 +24,9 @@
 //  7. Only requests that are safe to repeat are repeated: GET requests and GraphQL queries, a few
 //     times, within a retry budget and after the pause that the backend asks for, and requests that
 //     were rejected because their token had expired.
-//  8. A GraphQL response with errors has no documents, whatever its status and its data.
+//  8. A change that scans do not select is found by a watch (watch.go): it compares a list of small
+//     documents with the one before. A watch that fails does not stop a scan, and is repeated.
+//  9. A GraphQL response with errors has no documents, whatever its status and its data.
 //
 // # How it is tested
 //

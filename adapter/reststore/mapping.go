@@ -130,6 +130,7 @@ type resource struct {
 	Scan  *documentRequest `vars:"$since" method:"GET"`
 	Find  *documentRequest `vars:"$key" method:"GET"`
 	Joins []*join          `vars:"$ids" method:"GET"`
+	Watch []*watch         `vars:"" method:"GET"`
 	ID    jsonPath
 	// Version is the place of the version in a document; nil if all its bytes are its version.
 	// Versions requests documents that need not have more than their ids and versions.
@@ -194,7 +195,7 @@ type documentRequest struct {
 	// Where selects the documents that are records of the contract; nil selects all.
 	Where *expression `only:"scan" vars:""`
 	Batch int         `only:"fetch joins versions views" range:"1 1000"` // maximum number of ids per request
-	Pages *pages      `only:"scan find"`
+	Pages *pages      `only:"scan find watch"`
 }
 
 // pages configures how a list is read page by page: by offset, page number, cursor or last id. The

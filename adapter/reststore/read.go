@@ -29,13 +29,13 @@ func (b *Backend) Fetch(ctx context.Context, root adapter.Resource, ids []string
 	if r.Versions != nil {
 		return b.fetchVersions(ctx, r, k, ids)
 	}
-	return b.fetchDocuments(ctx, r, k, ids)
+	return b.fetchDocuments(ctx, r, k, r.Fetch, ids)
 }
 
-// fetchDocuments fetches whole documents.
-func (b *Backend) fetchDocuments(ctx context.Context, r *resource, k call, ids []string) ([]replica.Document, error) {
-	return inBatches(ctx, b.client, ids, r.Fetch.Batch, func(ctx context.Context, ids []string) ([]replica.Document, error) {
-		return b.requestDocuments(ctx, r, k, r.Fetch, anys(ids), ids[0])
+// fetchDocuments fetches whole documents with the request fetch of a resource, or a variant of it.
+func (b *Backend) fetchDocuments(ctx context.Context, r *resource, k call, fetch *documentRequest, ids []string) ([]replica.Document, error) {
+	return inBatches(ctx, b.client, ids, fetch.Batch, func(ctx context.Context, ids []string) ([]replica.Document, error) {
+		return b.requestDocuments(ctx, r, k, fetch, anys(ids), ids[0])
 	})
 }
 
@@ -246,7 +246,8 @@ func (e *expression) legacyID(v any) (adapter.Key, error) {
 
 // Scan calls found with the documents of each page, in the backend's order. If the request in
 // the mapping uses $since and since is not zero, these are only the documents that have
-// changed since then. A nil error means that found has seen all of them.
+// changed since then, and those whose changes the mapping's watches show, up to Every later. A nil error
+// means that found has seen all of them.
 func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Time, found func([]replica.Document) error) error {
 	k := call{string(root), "scan"}
 	r, err := b.resource(root, k.op())
@@ -256,6 +257,9 @@ func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Ti
 	var from any
 	if !since.IsZero() {
 		from = since.UTC().Format(time.RFC3339)
+	}
+	if err := b.watch(ctx, r, from == nil, found); err != nil {
+		return err
 	}
 	return b.eachPage(ctx, k, r, r.Scan, from, found)
 }

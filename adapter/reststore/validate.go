@@ -320,6 +320,7 @@ func (l *loader) checkRoot(p place, r *resource) {
 	if r.Views != nil {
 		l.checkViews(p.In("views"), r)
 	}
+	l.checkWatch(p, r)
 	l.Require(len(r.Joins) == 0 || r.Version == nil, p.In("version"), "must not be used together with joins: what is joined changes without it")
 	for i, j := range r.Joins {
 		again := slices.ContainsFunc(r.Joins[:i], func(before *join) bool { return before.As == j.As })
@@ -350,7 +351,7 @@ func (l *loader) checkPart(p place, r *resource) {
 	case r.root == nil:
 		l.Fault(p.In("part_of"), "is %s, which resources must have, too", root)
 	}
-	l.Refuse(p, "a resource without part_of", "fetch", "scan", "find", "joins", "id", "version", "versions", "views", "key", "read", "rest")
+	l.Refuse(p, "a resource without part_of", "fetch", "scan", "find", "joins", "watch", "id", "version", "versions", "views", "key", "read", "rest")
 	l.Need(p, "items")
 	l.checkResource(p, r)
 	more := []string{"id", "key"}

@@ -72,7 +72,7 @@ func (v *versionBatch) fetch(ctx context.Context) error {
 	if v.found != nil {
 		return nil
 	}
-	documents, err := v.backend.fetchDocuments(ctx, v.resource, v.call, v.ids)
+	documents, err := v.backend.fetchDocuments(ctx, v.resource, v.call, v.resource.Fetch, v.ids)
 	if err != nil {
 		return err
 	}
