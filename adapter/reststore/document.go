@@ -1,6 +1,7 @@
 package reststore
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -41,6 +42,12 @@ func (c *client) documents(ctx context.Context, g *documentRequest, resp *respon
 		return nil, c.unusableDocuments(ctx, resp, err)
 	}
 	return all, nil
+}
+
+func (j *join) check(l *loader, p place) {
+	j.documentRequest.check(l, p)
+	l.checkName(p.In("as"), j.As)
+	j.Batch = cmp.Or(j.Batch, 50)
 }
 
 // join fetches the data to which documents refer, with the requests of all joins in parallel, and joins it.

@@ -493,9 +493,3 @@ func (g *documentRequest) check(l *loader, p place) {
 func (g *pages) check(l *loader, p place) {
 	l.Require(p.Count("offset", "page", "cursor", "after") == 1, p, "must have exactly one of offset, page, cursor and after")
 }
-
-func (j *join) check(l *loader, p place) {
-	j.documentRequest.check(l, p)
-	l.checkName(p.In("as"), j.As)
-	j.Batch = cmp.Or(j.Batch, 50)
-}

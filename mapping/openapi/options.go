@@ -15,13 +15,13 @@ import (
 // become too long.
 const maxEnum = 1000
 
-// optionsOf returns the options of an attribute in the order of the shop's forms. It returns nil if there
-// are none, or more than maxEnum.
-func (b *builder) optionsOf(r adapter.Resource, a *adapter.Attribute) (options []adapter.Record) {
+// optionsOf returns the options of an attribute among the options of all, in the order of the shop's forms. It
+// returns nil if there are none, or more than maxEnum.
+func optionsOf(all []adapter.Record, r adapter.Resource, a *adapter.Attribute) (options []adapter.Record) {
 	if !a.Input.HasOptions() {
 		return nil
 	}
-	for _, o := range b.AttributeOptions {
+	for _, o := range all {
 		if o.Get("resource").Text() == string(r) && o.Get("attribute").Text() == a.Name {
 			options = append(options, o)
 		}
@@ -46,8 +46,8 @@ func labels(options []adapter.Record) string {
 
 // optionInput returns the schema of an attribute with options in a request, or nil if its options are not
 // known. Ids of options are texts or numbers; every dialect refuses others (own_attributes 10 and 14).
-func (b *builder) optionInput(kind *record, a *adapter.Attribute, rule *contract.Rule) *Schema {
-	options := b.optionsOf(kind.resource, a)
+func optionInput(b *builder, kind *record, a *adapter.Attribute, rule *contract.Rule) *Schema {
+	options := optionsOf(b.AttributeOptions, kind.resource, a)
 	if options == nil {
 		return nil
 	}

@@ -125,7 +125,7 @@ func (b *builder) fieldSchema(kind *record, t *contract.FieldTable, f *contract.
 	a := &schema.Attributes[at]
 	s := stored(b.Dialect, a, f)
 	s.Description = a.Doc
-	if options := b.optionsOf(kind.resource, a); options != nil { // stored values may be none of them
+	if options := optionsOf(b.AttributeOptions, kind.resource, a); options != nil { // stored values may be none of them
 		s.Description += "; " + labels(options)
 	}
 	if f.ISOTime(b.Dialect, contract.SingleJSON) {

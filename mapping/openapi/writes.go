@@ -157,7 +157,7 @@ func (b *builder) inputField(kind *record, f *contract.Field) *Schema {
 		return &Schema{Type: Types{"string", "null"}}
 	}
 	a := &schema.Attributes[at]
-	if s := b.optionInput(kind, a, rule); s != nil {
+	if s := optionInput(b, kind, a, rule); s != nil {
 		return s
 	}
 	switch {
