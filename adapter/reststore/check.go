@@ -46,7 +46,7 @@ func (r Remark) String() string {
 // have first. It sends nothing, and needs neither a URL nor credentials.
 func Check(o Options) (remarks []Remark) {
 	o.setDefaults()
-	o.User, o.Secret = cmp.Or(o.User, "user"), cmp.Or(o.Secret, "secret")
+	o.User, o.Secret = cmp.Or(o.User, "user:token"), cmp.Or(o.Secret, "secret:secret")
 	l := newLoader(&o)
 	m := l.decode()
 	for _, f := range l.Faults() {

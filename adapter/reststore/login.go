@@ -53,11 +53,18 @@ type token struct {
 	issued time.Time
 }
 
-// sendAuthorized sends a request with credentials. If the backend rejects a token, by
+// sendAuthorized sends a request with credentials or with a signature. If the backend rejects a token, by
 // status 401 or according to Expired, it logs in again and repeats the request once, which
 // is safe for writes as well because a request with a rejected token has no effect. A request
 // that is rejected with a token that was issued for it is an error of kind Internal.
 func (c *client) sendAuthorized(ctx context.Context, m *preparedRequest) (*response, error) {
+	if signer := c.connection.Auth.OAuth1; signer != nil {
+		signed, err := signer.headers(m)
+		if err != nil {
+			return nil, errorOf(ctx, adapter.Internal, m.op, err)
+		}
+		return c.sendOnce(ctx, m, signed)
+	}
 	in := c.connection.Auth.Login
 	if in == nil {
 		return c.sendOnce(ctx, m, nil)

@@ -52,15 +52,16 @@ type connection struct {
 	Errors    []*rule
 }
 
-// auth authenticates requests with a fixed header or with a token obtained by a login. At
+// auth authenticates requests with a fixed header, with a token obtained by a login, or with signatures. At
 // most one of the exported fields is set.
 type auth struct {
 	Basic  *struct{ User, Password string }
 	Bearer string
 	Header *header
 	Login  *login
+	OAuth1 *oauth1
 
-	fixed *header // nil for a login
+	fixed *header // nil for a login and for signatures
 }
 
 // A header is an HTTP request header.

@@ -198,7 +198,7 @@ func (r *rule) check(l *loader, p place) {
 
 // check sets the fixed header.
 func (a *auth) check(l *loader, p place) {
-	l.Require(p.Count("basic", "bearer", "header", "login") <= 1, p, "must have at most one of basic, bearer, header, login")
+	l.Require(p.Count("basic", "bearer", "header", "login", "oauth1") <= 1, p, "must have at most one of basic, bearer, header, login, oauth1")
 	switch {
 	case a.Basic != nil:
 		basic := p.In("basic")

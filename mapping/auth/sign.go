@@ -3,21 +3,19 @@ package auth
 import (
 	"context"
 	"crypto/rand"
-	"encoding/base64"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/portico-commerce/portico/adapter"
 )
 
 // A Signer signs requests as one client of another server. Formatting it does not reveal its
 // secrets.
-type Signer struct {
-	consumerKey, consumerSecret, token, tokenSecret string
-}
+type Signer struct{ credentials adapter.OAuthCredentials }
 
 // NewSigner returns a signer with the credentials of a consumer and a token.
 func NewSigner(consumerKey, consumerSecret, token, tokenSecret string) *Signer {
-	return &Signer{consumerKey, consumerSecret, token, tokenSecret}
+	return &Signer{adapter.OAuthCredentials{ConsumerKey: consumerKey, ConsumerSecret: consumerSecret, Token: token, TokenSecret: tokenSecret}}
 }
 
 // String returns a constant, so that logs never contain the secrets.
@@ -75,26 +73,14 @@ func (s *Signer) sign(r *Request, now time.Time, nonce string) (string, error) {
 	if err := c.readForm(); err != nil {
 		return "", err
 	}
-	c.oauth = parameters{
-		{name: "oauth_consumer_key", value: s.consumerKey},
-		{name: "oauth_token", value: s.token},
-		{name: "oauth_signature_method", value: methodHMAC},
-		{name: "oauth_timestamp", value: strconv.FormatInt(now.Unix(), 10)},
-		{name: "oauth_nonce", value: nonce},
-		{name: "oauth_version", value: "1.0"},
-	}
-	expected := rule{natural: true}
-	all := origins(r.Scheme, r.Host)
-	bare := all[len(all)-1]
-	base := appendBaseString(nil, strings.ToUpper(r.Method), bare, c.path, normalize(c.signed(expected), expected))
-	mac := newMAC(s.consumerSecret, s.tokenSecret)
-	mac.Write(base)
-	signature := base64.StdEncoding.EncodeToString(mac.Sum(nil))
-
-	value := []byte("OAuth ")
-	for _, p := range append(c.oauth, parameter{name: "oauth_signature", value: signature}) {
-		value = append(value, p.name+`="`...)
-		value = append(appendEscaped(value, p.value), `", `...)
-	}
-	return string(value[:len(value)-len(", ")]), nil
+	return s.credentials.Authorization(methodHMAC, now, nonce, func(signed []adapter.OAuthParameter) []byte {
+		c.oauth = make(parameters, len(signed))
+		for i, p := range signed {
+			c.oauth[i] = parameter{name: p.Name, value: p.Value}
+		}
+		expected := rule{natural: true}
+		all := origins(r.Scheme, r.Host)
+		bare := all[len(all)-1]
+		return appendBaseString(nil, strings.ToUpper(r.Method), bare, c.path, normalize(c.signed(expected), expected))
+	}), nil
 }
