@@ -1,6 +1,7 @@
 package mapping_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -117,6 +118,9 @@ func TestNumericIntegers(t *testing.T) {
 	}
 }
 
+// presentTimes matches times from 2026 on. The times of the data set are earlier, or in 2038.
+var presentTimes = regexp.MustCompile(`20(2[6-9]|3[0-7])-[0-9]{2}-[0-9]{2} [0-9:]{8}`)
+
 // compareIntegers makes the call of a recorded step in both shops.
 func compareIntegers(t *testing.T, inTexts, inNumbers *shop, step *contracttests.Step, numbers, texts map[string]int) {
 	t.Helper()
@@ -152,7 +156,8 @@ func compareIntegers(t *testing.T, inTexts, inNumbers *shop, step *contracttests
 		shown = string(codec.Append(nil, contract.JSON, "", &tree, false))
 	}
 	same := got.Status == want.Status && got.Location == want.Location && got.ContentType == want.ContentType
-	if !same || shown != string(want.Body) {
+	// The shops store present times, which may differ by a second.
+	if !same || presentTimes.ReplaceAllString(shown, "now") != presentTimes.ReplaceAllString(string(want.Body), "now") {
 		t.Errorf("%s %s as %s:\n%d %s\nwith texts:\n%d %s", step.Method, step.Path, role,
 			got.Status, shown, want.Status, want.Body)
 	}
