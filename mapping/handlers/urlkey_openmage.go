@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"maps"
 	"strings"
 	"unicode"
 
@@ -10,7 +11,8 @@ import (
 // openMageTransliterations returns the Latin spelling that OpenMage gives signs, and letters that are
 // not a base letter with an accent (openmage 4). A blank in a spelling is a gap between words.
 func openMageTransliterations() map[rune]string {
-	spelled := map[rune]string{
+	spelled := hanReadings()
+	maps.Copy(spelled, map[rune]string{
 		'&': " and ", '%': " percent ", '@': " at ", '©': " c ", '®': " r ", '™': "tm", '№': "no",
 		'¢': "c", '£': "gbp", '¥': "jpy", '€': "eur", '₽': "rub", '₹': "rs", '₺': "tl", '₴': "uah", '₩': "krw", '₪': "ils", '₫': "dong", '₱': "php",
 		'ª': "a", 'º': "o", '²': "2", '³': "3", '¹': "1", 'µ': "u", '¼': " 1 4", '½': " 1 2", '¾': " 3 4", '•': "o",
@@ -18,7 +20,7 @@ func openMageTransliterations() map[rune]string {
 		'ß': "ss", 'æ': "ae", 'ǽ': "ae", 'ǣ': "ae", 'œ': "oe", 'þ': "th", 'ð': "d", 'đ': "d", 'ø': "o", 'ǿ': "o", 'ł': "l", 'ŀ': "l", 'ħ': "h", 'ŧ': "t", 'ı': "i", 'ŋ': "n",
 		'ĸ': "q", 'ſ': "s", 'ĳ': "ij", 'ŉ': " n", 'ƀ': "b", 'ƒ': "f", 'ƶ': "z", 'ǆ': "dz", 'ǉ': "lj", 'ǌ': "nj", 'ǥ': "g", 'ǳ': "dz", 'ȷ': "j",
 		'ﬁ': "fi", 'ﬂ': "fl", 'ﬀ': "ff", 'ﬃ': "ffi", 'ﬄ': "ffl",
-	}
+	})
 	for _, alphabet := range [][2]string{
 		{"αβγδεζηικλμνξοπρςστυω", "abgdezeiklmnxoprsstyo"},
 		{"абвгдежзийклмнопрстуфхцчшщыэюяѐёђѓєѕіїјљњћќѝўџґғ", "abvgdezzijklmnoprstufhccssyeuaeedgeziijlnckiudgg"},

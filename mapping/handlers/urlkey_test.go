@@ -88,6 +88,8 @@ func TestOpenMageURLKey(t *testing.T) {
 		"50% off":        "50-percent-off",
 		"№ 5":            "no-5",
 		"中文 茶壶":          "zhong-wen-cha-hu",
+		"万广厂汉":           "wan-guang-chang-han",
+		"女地a閡b绿":         "nu-dea-aib-lu",
 		"Ärger über Öl":  "arger-uber-ol",
 		"Ελληνικά Ωμέγα": "ellenika-omega",
 		"Привет мир щётка объём": "privet-mir-setka-ob-em",
