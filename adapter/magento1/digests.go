@@ -243,7 +243,7 @@ func (g digester) productSources(ctx context.Context, tx *sql.Tx) ([]digestSourc
 		digestSource{table: "catalog_product_link", key: "t.product_id", ids: []string{"t.link_id", "t.product_id", "t.linked_product_id"}, where: "t.link_type_id = " + formatID(groupedLink)},
 		digestSource{table: "weee_tax", key: "t.entity_id"},
 		digestSource{table: "cataloginventory_stock_status", key: "t.product_id", ids: []string{"t.product_id", "t.website_id", "t.stock_id", "t.stock_status"}},
-		digestSource{table: "core_url_rewrite", key: "t.product_id", columns: []string{"t.product_id", "t.store_id", "t.is_system", "t.request_path"}, where: "t.id_path = " + productIDPath("t")},
+		digestSource{table: "core_url_rewrite", key: "t.product_id", columns: []string{"t.product_id", "t.store_id", "t.is_system", "t.request_path"}, where: "t.id_path = " + productIDPath("t.product_id")},
 		digestSource{table: "catalog_product_relation", key: "t.child_id", ids: []string{"t.child_id", "t.parent_id"}},
 		digestSource{table: "catalog_product_super_link", key: "t.parent_id", ids: []string{"t.parent_id", "t.product_id"}},
 		digestSource{table: "catalog_product_bundle_option", key: "t.parent_id", ids: []string{"t.parent_id", "t.option_id", "t.required"}},

@@ -315,18 +315,19 @@ func (b *productBatch) setStockStatus(ctx context.Context) error {
 }
 
 // productIDPath returns the SQL of the id_path of the rewritten address of a product that is in no
-// category, in rows of core_url_rewrite under an alias.
-func productIDPath(alias string) string { return "CONCAT('product/', " + alias + ".product_id)" }
+// category, in rows of core_url_rewrite. column has the id of the product.
+func productIDPath(column string) string { return "CONCAT('product/', " + column + ")" }
 
 // setRequestPaths sets request_path at the store views for which the shop has a rewritten address of
 // the product. As in the original, the address without a category counts, and of two such rows the
-// one that the system has made (openmage 3).
+// one that the system has made (openmage 3). The original finds it by id_path alone: product_id may be
+// null, as in rows that an extension has written. Changes of such a row alone are not followed.
 func (b *productBatch) setRequestPaths(ctx context.Context) error {
 	const table = "core_url_rewrite"
 	schema := b.d.schemas.Of(adapter.Products)
 	attribute := &schema.Attributes[mustIndex(schema, "request_path")]
-	return b.eachRow(ctx, table, "SELECT r.product_id, r.store_id, r.request_path FROM "+b.d.conn.Table(table)+" r WHERE "+b.has("r.product_id")+
-		" AND r.id_path = "+productIDPath("r")+" ORDER BY r.product_id, r.store_id, r.is_system", func(i int, r row) {
+	return b.eachRow(ctx, table, "SELECT e.entity_id, r.store_id, r.request_path FROM "+b.d.conn.Table(productTable().table)+" e JOIN "+b.d.conn.Table(table)+
+		" r ON r.id_path = "+productIDPath("e.entity_id")+" WHERE "+b.has("e.entity_id")+" ORDER BY e.entity_id, r.store_id, r.is_system", func(i int, r row) {
 		key := fmt.Sprintf("product %d, store %d", r.ID(0), r.ID(1))
 		if _, ok := b.views.websiteOf[r.ID(1)]; !ok {
 			b.skip(table, key, ReasonNoStore)

@@ -23,7 +23,7 @@ func TestProducts(t *testing.T) {
 		"INSERT INTO x_review (review_id, entity_id, entity_pk_value, status_id) VALUES (8, 2, 2, 1)",
 		"DELETE FROM x_core_url_rewrite WHERE product_id IN (2, 3)",
 		"INSERT INTO x_core_url_rewrite (store_id, id_path, request_path, is_system, product_id) VALUES (1, 'product/2', 'own', 0, 2), (1, 'product/2/3', 'kitchen/kettle', 1, 2), "+
-			"(2, 'product/2', 'own', 0, 2), (2, 'product/2', 'made', 1, 2), (5, 'product/2', 'gone', 1, 2), (1, 'product/3', REPEAT('x', 255), 1, 3), (1, 'product/900', 'none', 1, 900)")
+			"(2, 'product/2', 'own', 0, 2), (2, 'product/2', 'made', 1, 2), (5, 'product/2', 'gone', 1, 2), (1, 'product/3', REPEAT('x', 255), 1, 3), (1, 'product/900', 'none', 1, 900), (2, 'product/3', 'without-id', 1, NULL), (1, '4_1', 'redirect', 0, NULL)")
 	products := s.read(t, magento1.Products, adapter.Products)
 	if len(products) != 45 {
 		t.Fatalf("%d products", len(products))
@@ -68,6 +68,7 @@ func TestProducts(t *testing.T) {
 		{"address that the system has made, too", 2, 2, values{"request_path": "made"}},
 		{"no address at a store view", 2, 3, values{"request_path": "absent"}},
 		{"no address in the default scope", 2, 0, values{"request_path": "absent"}},
+		{"address in a row without product_id", 3, 2, values{"request_path": "without-id"}},
 		{"longest address", 3, 1, values{"request_path": strings.Repeat("x", 255)}},
 		{"address with the suffix of the shop", 25, 2, values{"request_path": "table-chene.html"}},
 		{"not on sale at a website", 25, 7, values{"stock_status": 0}},
