@@ -40,7 +40,7 @@ func tableColumns(t *testing.T, db *DB, name string) map[string]tableColumn {
 			CASE data_type WHEN 'decimal' THEN CONCAT('(', numeric_precision, ',', numeric_scale, ')')
 				WHEN 'datetime' THEN CONCAT('(', datetime_precision, ')') ELSE '' END),
 			is_nullable = 'YES', data_type IN ('varbinary', 'mediumblob')
-			FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ?`,
+			FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? AND extra NOT LIKE '%VIRTUAL GENERATED%'`,
 	}
 	rows, err := db.records.ReadStatements.Query(t.Context(), query[db.records.Engine.System], name)
 	if err != nil {

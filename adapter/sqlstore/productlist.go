@@ -26,6 +26,9 @@ func (s products) List(ctx context.Context, p *adapter.ListParams) (*adapter.Lis
 	if found, ok, err := s.listFromListing(ctx, &list, wanted); ok || err != nil {
 		return found, err
 	}
+	if found, ok, err := s.listByRank(ctx, &list, wanted); ok || err != nil {
+		return found, err
+	}
 	sb := s.db.Engine.Flavor.NewSelectBuilder()
 	t, nulls := s.scopedTable(sb, &list)
 	selected, err := Select(s.db.Engine, sb, t, &p.Query)

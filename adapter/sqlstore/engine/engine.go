@@ -70,9 +70,12 @@ type Engine struct {
 	// LikeFormat formats a LIKE that compares characters exactly and whose escape
 	// character is the backslash, from the column, "" or "NOT ", and the parameter.
 	LikeFormat string
-	// LeadingInteger formats the number with which a text begins; of another text it is no positive
-	// number.
+	// LeadingInteger formats the number with which a text begins, NULL for another text. It formats
+	// digits beyond the eighteenth, which no id has, differently on each engine.
 	LeadingInteger string
+	// OptionID formats that number of the column value of an alias of product_default_value or
+	// product_value, as the indexes of these tables have it.
+	OptionID string
 	// casts holds, for an attribute's kind, the type to which a stored text is cast
 	// before it is compared. Kinds without an entry are compared as text.
 	casts map[adapter.Kind]string

@@ -58,7 +58,8 @@ func mysqlEngine() *Engine {
 		// Folded columns hold bytes, but a pattern matches characters. The backslash is
 		// the default escape character.
 		LikeFormat:           "CONVERT(%s USING utf8mb4) COLLATE utf8mb4_bin %sLIKE %s",
-		LeadingInteger:       "CAST(%s AS SIGNED)",
+		LeadingInteger:       "CAST(NULLIF(REGEXP_SUBSTR(LEFT(%s, 18), '^[0-9]+'), '') AS SIGNED)",
+		OptionID:             "%s.option_id",
 		casts:                map[adapter.Kind]string{adapter.KindInteger: "SIGNED", adapter.KindDecimal: "DECIMAL(12,4)", adapter.KindTime: "DATETIME"},
 		placeSQL:             []string{"SELECT CONCAT(@@server_uid, ' ', DATABASE())", "SELECT CONCAT(@@server_uuid, ' ', DATABASE())"}, // MariaDB, MySQL
 		IsTableSQL:           "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' AND table_name = ?",

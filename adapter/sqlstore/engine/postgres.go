@@ -50,6 +50,7 @@ func postgresEngine() *Engine {
 		Descending:           " DESC NULLS LAST",
 		LikeFormat:           `%s %sLIKE %s ESCAPE '\'`,
 		LeadingInteger:       "CAST(SUBSTRING(%s FROM '^[0-9]{1,18}') AS BIGINT)",
+		OptionID:             "CAST(SUBSTRING(%s.value FROM '^[0-9]{1,18}') AS BIGINT)",
 		casts:                map[adapter.Kind]string{adapter.KindInteger: "BIGINT", adapter.KindDecimal: "DECIMAL(12,4)", adapter.KindTime: "TIMESTAMP(0)"},
 		placeSQL:             []string{"SELECT system_identifier::text || ' ' || current_database() || ' ' || current_schema() FROM pg_control_system()"},
 		PlaceIsUnique:        true,

@@ -40,7 +40,8 @@ func sqliteEngine() *Engine {
 		// SQLite's LIKE ignores the case of ASCII letters, which does not matter, as
 		// folded texts have them in one case only.
 		LikeFormat:           `%s %sLIKE %s ESCAPE '\'`,
-		LeadingInteger:       "CAST(%s AS INTEGER)",
+		LeadingInteger:       "CASE WHEN %[1]s GLOB '[0-9]*' THEN CAST(%[1]s AS INTEGER) END",
+		OptionID:             "CASE WHEN %[1]s.value GLOB '[0-9]*' THEN CAST(%[1]s.value AS INTEGER) END",
 		casts:                map[adapter.Kind]string{adapter.KindInteger: "INTEGER", adapter.KindDecimal: "REAL"},
 		IsTableSQL:           "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
 		IgnoreDuplicateNonce: " ON CONFLICT (nonce) DO NOTHING",
