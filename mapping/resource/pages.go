@@ -86,6 +86,11 @@ func (l *pagedList) fetch(ctx context.Context, offset int64) (records []adapter.
 			}
 		}
 	}
+	if offset == 0 && !marked && q.Ranks != nil && len(records) > 0 {
+		// To find that no product sorts before the first option, a store may have to read them all.
+		first := l.mark(records[0], q.OrderBy)
+		l.view.setPosition(0, &adapter.Cursor{Value: first.Value, Key: first.Key - 1}, since)
+	}
 	switch n := int64(len(records)); {
 	case n == l.limit:
 		l.view.setPosition(offset+n, l.mark(records[n-1], q.OrderBy), since)
