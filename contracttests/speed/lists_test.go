@@ -35,6 +35,7 @@ import (
 //	peak-MB                   maximum of the resident memory of the server
 //
 // Filters logs how long a list takes that is filtered by each field, as a multiple of a read by id.
+// Labels compares lists in the order of the labels of options with lists in the order of SKUs.
 // Streams reads lists without a limit: number of products, resident memory before, and by how much it
 // has grown at most.
 func BenchmarkCatalog(b *testing.B) {
@@ -45,6 +46,7 @@ func BenchmarkCatalog(b *testing.B) {
 	b.Run("Pages", func(b *testing.B) { benchmarkPages(b, dsn) })
 	b.Run("Filters", func(b *testing.B) { benchmarkFilters(b, dsn) })
 	b.Run("Streams", func(b *testing.B) { benchmarkStreams(b, dsn) })
+	b.Run("Labels", func(b *testing.B) { benchmarkLabels(b, dsn) })
 	b.Run("Start", func(b *testing.B) { benchmarkStart(b, dsn) })
 	b.Run("Cached", func(b *testing.B) { benchmarkCached(b, dsn) })
 }
