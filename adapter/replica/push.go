@@ -12,13 +12,17 @@ import (
 )
 
 // Push creates at the backend every record that only the local replica has: the roots without a
-// mapping, and their parts. progress, unless nil, is called after each root with the number of
+// mapping, and their parts. Before that it scans the resources whose records only the backend
+// creates, because others refer to them and need their mappings. progress, unless nil, is called after each root with the number of
 // roots that the backend has and the total number of roots to push. Push can be interrupted and
 // repeated.
 //
 // Push goes on after records that the backend refuses, and returns an error that names the
 // first of them. It stops at any other error.
 func (a *Adapter) Push(ctx context.Context, progress func(done, total int)) error {
+	if err := a.scanUncreated(ctx); err != nil {
+		return err
+	}
 	roots := slices.DeleteFunc(slices.Clone(a.ordered), func(plan *resourcePlan) bool { return !plan.isRoot() || !plan.Creates })
 	p := &push{Adapter: a, progress: progress}
 	for _, root := range roots {
@@ -42,6 +46,25 @@ func (a *Adapter) Push(ctx context.Context, progress func(done, total int)) erro
 		}
 	}
 	return p.refused
+}
+
+// scanUncreated scans the root resources whose records the backend does not let Portico create.
+func (a *Adapter) scanUncreated(ctx context.Context) error {
+	select {
+	case a.scanSlot <- struct{}{}:
+		defer func() { <-a.scanSlot }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for _, plan := range a.ordered {
+		if !plan.isRoot() || plan.Creates {
+			continue
+		}
+		if err := a.scanRoot(ctx, plan); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 var errInDoubt = errors.New("whether the backend has it is unknown, as another process creates it or was interrupted: " +

@@ -202,6 +202,23 @@ func TestPushTree(t *testing.T) {
 	}
 }
 
+// TestPushScans checks that a push first gives records that only the backend creates their mappings.
+func TestPushScans(t *testing.T) {
+	f := reopen(t, demoReplica(t), newCategoryMemory(), replica.Options{})
+	if err := f.Push(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	other := newCategoryMemory()
+	other.docs, other.resources[0].Creates = f.memory.docs, false
+	g := reopen(t, demoReplica(t), other, replica.Options{})
+	if err := g.Push(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := g.id(adapter.Categories, 3), f.id(adapter.Categories, 3); got != want || len(other.created) > 0 {
+		t.Errorf("category 3 has the id %q, want %q; created %q", got, want, other.created)
+	}
+}
+
 // TestPushCycle checks that categories that are each other's parents are created all the
 // same.
 func TestPushCycle(t *testing.T) {

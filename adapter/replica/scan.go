@@ -44,28 +44,38 @@ func (a *Adapter) Scan(ctx context.Context) error {
 		if !root.isRoot() {
 			continue
 		}
-		started := a.clock.Read()
-		complete := true
-		err := a.walk(ctx, root, fromBackend, started.ChangesFrom(a.scans[root.Resource]), func(rows []row) error {
-			ok, err := a.reconcileBatch(ctx, root, rows)
-			complete = complete && ok
-			return err
-		})
-		a.importFiles(ctx, root)
-		incomplete, isIncomplete := errors.AsType[*IncompleteListError](err)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case isIncomplete: // the next scan begins where this one has
-			a.refusals.IncompleteScan(root.Resource, incomplete)
-		case adapter.KindOf(err) == adapter.Unsupported: // the backend cannot list these documents
-		case err != nil:
+		if err := a.scanRoot(ctx, root); err != nil {
 			errs = append(errs, err)
-		case complete:
-			a.scans[root.Resource] = started
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// scanRoot is Scan for one root resource, without its pending write intents. The caller holds the
+// scan slot.
+func (a *Adapter) scanRoot(ctx context.Context, root *resourcePlan) error {
+	started := a.clock.Read()
+	complete := true
+	err := a.walk(ctx, root, fromBackend, started.ChangesFrom(a.scans[root.Resource]), func(rows []row) error {
+		ok, err := a.reconcileBatch(ctx, root, rows)
+		complete = complete && ok
+		return err
+	})
+	a.importFiles(ctx, root)
+	incomplete, isIncomplete := errors.AsType[*IncompleteListError](err)
+	switch {
+	case isIncomplete: // the next scan begins where this one has
+		a.refusals.IncompleteScan(root.Resource, incomplete)
+	case adapter.KindOf(err) == adapter.Unsupported: // the backend cannot list these documents
+	case err != nil:
+		return err
+	case complete:
+		a.scans[root.Resource] = started
+	}
+	return nil
 }
 
 // ResolveIntents resolves the pending write intents of processes that have ended, as a scan does
