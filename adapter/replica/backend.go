@@ -71,6 +71,10 @@ type BackendResource struct {
 	// OrderedBy names the attribute that holds the order of parts with ids, if the items in a document
 	// are in that order: when the order has changed, the attribute gets the numbers 1, 2, 3….
 	OrderedBy string
+	// ReadsLocally: reads of a root that has been compared once do not fetch its document, so that
+	// changes that the backend makes show after the next scan, and deletions not at all. It is for few
+	// records that seldom change, and to which many others refer, such as websites.
+	ReadsLocally bool
 	// Creates, Updates and Deletes are true for the writes that the backend accepts. Other writes are
 	// refused with kind Unsupported if they would change a backend-owned attribute.
 	Creates, Updates, Deletes bool

@@ -14,9 +14,9 @@
 //     records (scopes, scoped values of images, price lists, uniqueness, order, filters) are
 //     applied by the replica and exist once. The backend decides the values of backend-owned
 //     attributes, and whether a record exists.
-//  2. Every record returned has been compared with the backend. A read takes the record from the
-//     replica and fetches its document from the backend; if the document has changed, the record is
-//     reconciled and read again. The reads of one call fetch a document once (adapter.SharedReads).
+//  2. Every record returned has been compared with the backend, or by the last scan where the
+//     backend declares ReadsLocally. A read takes the record from the replica and fetches its document
+//     from the backend; if the document has changed, the record is reconciled and read again. The reads of one call fetch a document once (adapter.SharedReads).
 //     Lists, pages and counts leave out records without a mapping, and records that the backend no
 //     longer has; the replica keeps them.
 //  3. Reconciling is a three-way merge (merge.go). The base is the content of the document when

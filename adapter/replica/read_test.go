@@ -116,6 +116,25 @@ func TestSharedReads(t *testing.T) {
 	wantName(ctx, "during the call")
 }
 
+// TestReadsLocally checks that reads of records that only scans compare request no documents, and
+// have what the last scan has found.
+func TestReadsLocally(t *testing.T) {
+	local, memory := demoReplica(t), newCategoryMemory()
+	memory.resources[0].ReadsLocally = true
+	f := reopen(t, local, memory, replica.Options{})
+	if err := f.Push(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	before := f.memory.calls["Fetch categories"]
+	f.memory.edit(adapter.Categories, f.id(adapter.Categories, 3), func(d *memoryDoc) { d.record.Set("name", adapter.TextValue("Pantry")) })
+	f.checkValues(adapter.Categories, 3, attrs{"name": "Kitchen"})
+	if n := f.memory.calls["Fetch categories"] - before; n != 0 {
+		t.Errorf("%d requests for documents", n)
+	}
+	f.scan()
+	f.checkValues(adapter.Categories, 3, attrs{"name": "Pantry"})
+}
+
 // TestChangedAtTheBackend changes documents at the backend. The next read applies the changed
 // values and no others.
 func TestChangedAtTheBackend(t *testing.T) {

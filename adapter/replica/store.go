@@ -107,7 +107,7 @@ func (c *readCheck) reconcileRead(ctx context.Context, records []adapter.Record)
 	// written since.
 	shared := adapter.SharedReadsOf(ctx)
 	for i := range rows {
-		if m := rows[i].mapping; m != nil && m.BackendID != "" && m.Version != "" && shared.Version(c.root.Resource, m.BackendID) == m.Version {
+		if m := rows[i].mapping; m != nil && m.BackendID != "" && m.Version != "" && (c.root.ReadsLocally || shared.Version(c.root.Resource, m.BackendID) == m.Version) {
 			rows[i].doc = &Document{ID: m.BackendID, Version: m.Version}
 		}
 	}

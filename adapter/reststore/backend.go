@@ -92,7 +92,8 @@ func (b *Backend) Resources() []replica.BackendResource {
 		declared := replica.BackendResource{
 			Resource: r.name, Root: r.root.name, Attributes: r.Attributes,
 			HasIDs: r.Identified, MatchBy: r.Match, ImportsParts: r.Adopts, OrderedBy: r.Order,
-			Creates: r.Create != nil, Updates: r.Update != nil, Deletes: r.Delete != nil,
+			ReadsLocally: r.LocalReads,
+			Creates:      r.Create != nil, Updates: r.Update != nil, Deletes: r.Delete != nil,
 		}
 		if r.Views != nil {
 			declared.ViewAttributes = r.Views.Attributes

@@ -95,6 +95,7 @@ func TestMappingErrors(t *testing.T) {
 		{"a version with a join", "    id: id\n", "    id: id\n    version: rev\n    joins: [{from: a, as: b, path: /b, items: b, id: id}]\n", []string{"small.yaml:14: resources.customers.version must not be used together with joins"}},
 		{"a version of a part", "    identified: true\n", "    identified: true\n    version: rev\n", []string{"resources.customer_addresses.version is only allowed in a resource without part_of"}},
 		{"a batch of one item", "item: customer}", "item: customer, batch: 5}", []string{"small.yaml:10: resources.customers.fetch must not have batch together with item"}},
+		{"local reads of a part", "    identified: true\n", "    identified: true\n    local_reads: true\n", []string{"resources.customer_addresses.local_reads is only allowed in a resource without part_of"}},
 		{"where in fetch", "item: customer}", "item: customer, where: .x}", []string{"small.yaml:10: resources.customers.fetch.where is only allowed in scan"}},
 		{"a batch in find", "query: {legacy: $key},", "query: {legacy: $key}, batch: 2,", []string{"small.yaml:12: resources.customers.find.batch is only allowed in fetch or joins"}},
 		{"path with a host", "path: '/customers/{.id}', body", "path: 'http://x/{.id}', body", []string{"small.yaml:17: resources.customers.update[0].path must begin with a slash"}},

@@ -139,6 +139,8 @@ type resource struct {
 	Versions        *documentRequest `vars:"$ids $id" method:"GET"`
 	Views           *views           `vars:"$ids $id $view" method:"GET"`
 	Key, Read, Rest *expression
+	// LocalReads: reads take the record from the local replica, and only scans compare it.
+	LocalReads bool `yaml:"local_reads"`
 
 	// Only for a part.
 	PartOf     adapter.Resource `yaml:"part_of"`

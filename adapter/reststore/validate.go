@@ -351,7 +351,7 @@ func (l *loader) checkPart(p place, r *resource) {
 	case r.root == nil:
 		l.Fault(p.In("part_of"), "is %s, which resources must have, too", root)
 	}
-	l.Refuse(p, "a resource without part_of", "fetch", "scan", "find", "joins", "watch", "id", "version", "versions", "views", "key", "read", "rest")
+	l.Refuse(p, "a resource without part_of", "fetch", "scan", "find", "joins", "watch", "id", "version", "versions", "views", "key", "read", "rest", "local_reads")
 	l.Need(p, "items")
 	l.checkResource(p, r)
 	more := []string{"id", "key"}
