@@ -16,7 +16,7 @@ import (
 // TestIncompleteList checks that a scan reports that documents may be missing from the pages of a list, after
 // it has passed on all listed documents, and that a search then does not report that there is no document.
 func TestIncompleteList(t *testing.T) {
-	const offsets, cursors = "{offset: o, limit: l, size: 2}", "{cursor: {query: c, next: next}}"
+	const offsets, cursors, wholes = "{offset: o, limit: l, size: 2}", "{cursor: {query: c, next: next}}", "{whole: true}"
 	for _, c := range []struct {
 		name, pages string
 		listed      []string // the ids of each page
@@ -34,6 +34,8 @@ func TestIncompleteList(t *testing.T) {
 		{"the same page instead of the next", offsets, []string{"a b", "a b"}, []int{4, 4}, "2 records are listed, and the backend says that there are 4: others may be missing"},
 		{"more than the total", offsets, []string{"a b", "c d"}, []int{3, 3}, "4 records are listed, and the backend says that there are 3: others may be missing"},
 		{"deleted meanwhile", offsets, []string{"a b", "d"}, []int{4, 3}, "3 records are listed, and records were deleted meanwhile, which moves the pages: others may be missing"},
+		{"in one response", wholes, []string{"a b c"}, nil, ""},
+		{"in one response, twice", wholes, []string{"a b a"}, nil, "3 records are listed, 1 of them twice: others may be missing"},
 		{"a cursor", cursors, []string{"a b", "c d"}, nil, ""},
 		{"a cursor, on two pages", cursors, []string{"a b", "c a"}, nil, "4 records are listed, 1 of them twice: others may be missing"},
 		{"a cursor, fewer than the total", strings.Replace(cursors, "{", "{total: total, ", 1), []string{"a b", "c d"}, []int{5, 5}, "4 records are listed, and the backend says that there are 5: others may be missing"},

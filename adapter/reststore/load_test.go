@@ -88,6 +88,7 @@ func TestMappingErrors(t *testing.T) {
 		{"no id", "    id: id\n", "", []string{"small.yaml:7: resources.customers.id must have a value"}},
 		{"no pages", ", pages: {offset: offset, size: 2}", "", []string{"small.yaml:11: resources.customers.scan needs pages"}},
 		{"two kinds of pages", "{offset: offset,", "{offset: offset, page: page,", []string{"small.yaml:11: resources.customers.scan.pages must have exactly one of"}},
+		{"pages of a whole list", "{offset: offset,", "{whole: true, offset: offset,", []string{"small.yaml:11: resources.customers.scan.pages must have exactly one of"}},
 		{"an index in a path", "pages: {offset: offset,", "pages: {total: 'a[0]', offset: offset,", []string{"small.yaml:11: resources.customers.scan.pages.total must be names separated by dots"}},
 		{"cursor without next", "{offset: offset,", "{cursor: {query: after},", []string{"small.yaml:11: resources.customers.scan.pages.cursor.next must have a value"}},
 		{"item and items", "item: customer}", "item: customer, items: x}", []string{"small.yaml:10: resources.customers.fetch needs items"}},

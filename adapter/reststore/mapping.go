@@ -204,6 +204,7 @@ type documentRequest struct {
 // pages configures how a list is read page by page: by offset, page number, cursor or last id. The
 // named parameters are parameters of the query, or variables of a GraphQL document.
 type pages struct {
+	Whole  bool     // the response has the whole list: there is one page
 	Size   int      `default:"100" range:"1 10000"`
 	Limit  string   // parameter for Size; "" if there is none
 	Offset string   // parameter for the number of documents to skip

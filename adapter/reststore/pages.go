@@ -111,6 +111,8 @@ func (w *pager) advance(body []byte, ids []string) (more bool, err error) {
 		}
 	}
 	switch {
+	case p.Whole:
+		return false, nil
 	case p.Cursor != nil:
 		return w.advanceCursor(body)
 	case len(ids) == 0 || w.repeated:

@@ -491,5 +491,5 @@ func (g *documentRequest) check(l *loader, p place) {
 }
 
 func (g *pages) check(l *loader, p place) {
-	l.Require(p.Count("offset", "page", "cursor", "after") == 1, p, "must have exactly one of offset, page, cursor and after")
+	l.Require(p.Count("offset", "page", "cursor", "after", "whole") == 1, p, "must have exactly one of offset, page, cursor, after and whole")
 }
