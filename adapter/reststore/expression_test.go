@@ -80,6 +80,10 @@ func TestFunctions(t *testing.T) {
 		{"rfc3339", `null`, "null"},
 		{"slug", `"  Crème brûlée & Co. 2 "`, `"creme-brulee-co-2"`},
 		{"slug", `"中"`, `""`},
+		{"sha256", `"abc"`, `"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"`},
+		{"sha256", `"é"`, `"4a99557e4033c3539de2eb65472017cad5f9557f7a0625a09f1c3f6e2ba69c4c"`},
+		{"sha256", `3`, "error"},
+		{"sha256", `null`, `null`},
 		{"slug", `3`, "error"},
 		// Numbers that are passed through keep their text.
 		{".", `12345678901234567890.1234567890`, "12345678901234567890.1234567890"},

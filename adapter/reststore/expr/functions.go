@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +25,7 @@ func Functions() []gojq.CompilerOption {
 		gojq.WithFunction("decimal", 0, 1, orNull(toDecimal)),
 		gojq.WithFunction("rfc3339", 0, 0, orNull(toRFC3339)),
 		gojq.WithFunction("slug", 0, 0, orNull(toSlug)),
+		gojq.WithFunction("sha256", 0, 0, orNull(toSHA256)),
 		gojq.WithFunction("_segment", 0, 0, toSegment),
 	}
 }
@@ -100,6 +103,16 @@ func toSlug(v any, _ []any) any {
 	plain := transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn)), runes.Map(unicode.ToLower))
 	text, _, _ = transform.String(plain, text)
 	return strings.Trim(slugGap.ReplaceAllString(text, "-"), "-")
+}
+
+// toSHA256 converts a string to the SHA-256 digest of its bytes, in lower-case hexadecimal.
+func toSHA256(v any, _ []any) any {
+	text, ok := v.(string)
+	if !ok {
+		return errors.New("sha256: the input is not a string")
+	}
+	digest := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(digest[:])
 }
 
 var slugGap = regexp.MustCompile(`[^a-z0-9]+`)
