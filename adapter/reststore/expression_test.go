@@ -160,6 +160,7 @@ func TestPath(t *testing.T) {
 		{"a number", "/a/{.id}", `{"id": 7}`, "/a/7"},
 		{"an object in it", `/a/{{id: .id} | .id}`, `{"id": "x"}`, "/a/x"},
 		{"a brace in a text", `/a/{"}" + .id}`, `{"id": "x"}`, "/a/%7Dx"},
+		{"a plus sign", "/a/{.id}", `{"id": "a+b"}`, "/a/a%2Bb"},
 		{"a slash", "/a/{.id}", `{"id": "../b"}`, "/a/..%2Fb"},
 		{"what ends a path", "/a/{.id}", `{"id": "?x=1#y z"}`, "/a/%3Fx=1%23y%20z"},
 		{"dots", "/a/{.id}/b", `{"id": ".."}`, "error"},

@@ -168,7 +168,7 @@ func TestWrites(t *testing.T) {
 			want: []string{`PUT /p/1/channels ["w-one",null,5]`}},
 		{name: "a part with its root", do: "update", write: replica.Write{Resource: adapter.StockItems, RootKey: 5, RootID: "1", New: attrs{"qty": "3.5000"}.Record(schemas.Of(adapter.StockItems)),
 			Root: product(attrs{"sku": "a/b +c", "tier_price": []attrs{{"cust_group": 2}}})},
-			want: []string{`PUT /stock/a%2Fb%20+c {"group":"g-two","product":["1",5],"qty":3.5}`}},
+			want: []string{`PUT /stock/a%2Fb%20%2Bc {"group":"g-two","product":["1",5],"qty":3.5}`}},
 		{name: "a part without a backend id", do: "create", write: replica.Write{Resource: adapter.ProductWebsites, RootID: "1", New: website(3)},
 			fails: true, kind: adapter.Invalid, field: "website_id"},
 		{name: "delete a part", do: "delete", write: replica.Write{Resource: adapter.ProductWebsites, RootID: "1", Old: website(1)},

@@ -120,11 +120,12 @@ var slugGap = regexp.MustCompile(`[^a-z0-9]+`)
 // ErrSegment is the error of a path segment that would change the path.
 var ErrSegment = errors.New("a path segment is empty, a dot segment, or not a string")
 
-// toSegment escapes a string or a number for a path, so that it cannot add segments.
+// toSegment escapes a string or a number for a path, so that it cannot add segments. It escapes "+"
+// as well, which some servers read as a blank.
 func toSegment(v any, _ []any) any {
 	text, ok := Text(v)
 	if !ok || text == "" {
 		return ErrSegment
 	}
-	return url.PathEscape(text)
+	return strings.ReplaceAll(url.PathEscape(text), "+", "%2B")
 }
