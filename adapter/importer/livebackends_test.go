@@ -20,6 +20,12 @@ func TestVendureSuite(t *testing.T) {
 	runSuite(t, "vendure", vendureBackend(sqltest.StartVendure(t)).settings(), 98)
 }
 
+// TestMagento2Suite runs the contract suite against Portico in front of a live Magento 2 that has
+// the websites, store views and customer groups of the demo store, and nothing else.
+func TestMagento2Suite(t *testing.T) {
+	runSuite(t, "magento2", magento2Backend(sqltest.RunningMagento2(t)).settings(), 98)
+}
+
 // A liveBackend is a live backend with an empty shop.
 type liveBackend struct {
 	mapping, url, user, secret string
@@ -32,6 +38,10 @@ func medusaBackend(m *sqltest.Medusa) liveBackend {
 
 func vendureBackend(v *sqltest.Vendure) liveBackend {
 	return liveBackend{"vendure", v.URL, v.User, v.Password, v.Vars()}
+}
+
+func magento2Backend(m *sqltest.Magento2) liveBackend {
+	return liveBackend{"magento2", m.URL, m.User, m.Secret, nil}
 }
 
 // settings returns the settings of Portico in front of the backend, as in the environment.

@@ -128,21 +128,21 @@ func run(tb testing.TB, name, database string) []byte {
 	}
 }
 
-// SendLive sends a request, with body as JSON unless it is nil, and returns the header and the
-// decoded body of the response, with numbers as json.Number. It fails unless the status is 200.
-func SendLive(tb testing.TB, method, url, authorization string, body any) (http.Header, map[string]any, error) {
+// SendLive sends a request, with body as JSON unless it is nil, decodes the body of the response to
+// reply, with numbers as json.Number, and returns its header. It fails unless the status is 200.
+func SendLive(tb testing.TB, method, url, authorization string, body, reply any) (http.Header, error) {
 	tb.Helper()
 	var sent io.Reader = http.NoBody
 	if body != nil {
 		text, err := json.Marshal(body)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		sent = bytes.NewReader(text)
 	}
 	request, err := http.NewRequestWithContext(tb.Context(), method, url, sent)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	if authorization != "" {
@@ -150,7 +150,7 @@ func SendLive(tb testing.TB, method, url, authorization string, body any) (http.
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
@@ -158,12 +158,11 @@ func SendLive(tb testing.TB, method, url, authorization string, body any) (http.
 		err = fmt.Errorf("%s: %s", response.Status, text)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber() // keep amounts exact
-	var reply map[string]any
-	return response.Header, reply, decoder.Decode(&reply)
+	return response.Header, decoder.Decode(reply)
 }
 
 // LiveValue returns the value at a path of member names and indexes, such as "variants.0.sku", or

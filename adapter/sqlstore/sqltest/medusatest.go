@@ -44,15 +44,15 @@ func (m *Medusa) Vars() map[string]string {
 func (m *Medusa) Call(tb testing.TB, method, path string, body any) map[string]any {
 	tb.Helper()
 	if m.authorization == "" {
-		_, reply, err := SendLive(tb, http.MethodPost, m.URL+"/auth/user/emailpass", "", map[string]any{"email": m.User, "password": m.Password})
-		if err != nil {
+		var reply map[string]any
+		if _, err := SendLive(tb, http.MethodPost, m.URL+"/auth/user/emailpass", "", map[string]any{"email": m.User, "password": m.Password}, &reply); err != nil {
 			tb.Fatalf("log in: %v", err)
 		}
 		token, _ := reply["token"].(string)
 		m.authorization = "Bearer " + token
 	}
-	_, reply, err := SendLive(tb, method, m.URL+path, m.authorization, body)
-	if err != nil {
+	var reply map[string]any
+	if _, err := SendLive(tb, method, m.URL+path, m.authorization, body, &reply); err != nil {
 		tb.Fatalf("%s %s: %v", method, path, err)
 	}
 	return reply

@@ -48,7 +48,8 @@ func (v *Vendure) Call(tb testing.TB, query string, variables map[string]any) ma
 
 func (v *Vendure) send(tb testing.TB, query string, variables map[string]any) (http.Header, map[string]any) {
 	tb.Helper()
-	header, reply, err := SendLive(tb, http.MethodPost, v.URL+"/admin-api", v.authorization, map[string]any{"query": query, "variables": variables})
+	var reply map[string]any
+	header, err := SendLive(tb, http.MethodPost, v.URL+"/admin-api", v.authorization, map[string]any{"query": query, "variables": variables}, &reply)
 	data, ok := reply["data"].(map[string]any)
 	if err != nil || !ok || reply["errors"] != nil {
 		tb.Fatalf("%s: %v, %v", query, err, reply["errors"])

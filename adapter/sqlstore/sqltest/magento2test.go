@@ -1,0 +1,65 @@
+//go:build linux
+
+package sqltest
+
+import (
+	"net/http"
+	"net/url"
+	"os"
+	"testing"
+)
+
+// A Magento2 is a running Magento 2 shop.
+type Magento2 struct {
+	URL          string // without /rest
+	User, Secret string // of an administrator with all rights
+
+	authorization string
+}
+
+// RunningMagento2 returns the shop that PORTICO_TEST_MAGENTO2_URL names, with its administrator
+// in PORTICO_TEST_MAGENTO2_USER and PORTICO_TEST_MAGENTO2_SECRET. It skips the test if the
+// environment names none. The shop must be in the state that the test needs: Portico's tests
+// can neither install Magento 2 nor reset it.
+func RunningMagento2(tb testing.TB) *Magento2 {
+	tb.Helper()
+	const setting = "PORTICO_TEST_MAGENTO2_"
+	m := &Magento2{URL: os.Getenv(setting + "URL"), User: os.Getenv(setting + "USER"), Secret: os.Getenv(setting + "SECRET")}
+	if m.URL == "" {
+		tb.Skip("no live Magento 2 is named: set " + setting + "URL, _USER and _SECRET to run the tests with it")
+	}
+	return m
+}
+
+// Call sends an administrator's request to a path below /rest/all/V1, with body as JSON unless it
+// is nil, and returns the decoded response, with numbers as json.Number. It fails the test unless
+// the status is 200. It is not safe for concurrent use.
+func (m *Magento2) Call(tb testing.TB, method, path string, body any) any {
+	tb.Helper()
+	if m.authorization == "" {
+		token, _ := m.send(tb, http.MethodPost, "/integration/admin/token", map[string]string{"username": m.User, "password": m.Secret}).(string)
+		m.authorization = "Bearer " + token
+	}
+	return m.send(tb, method, path, body)
+}
+
+func (m *Magento2) send(tb testing.TB, method, path string, body any) (reply any) {
+	tb.Helper()
+	if _, err := SendLive(tb, method, m.URL+"/rest/all/V1"+path, m.authorization, body, &reply); err != nil {
+		tb.Fatalf("%s %s: %v", method, path, err)
+	}
+	return reply
+}
+
+// Find returns the only document of a list whose field has a value.
+func (m *Magento2) Find(tb testing.TB, list, field, value string) map[string]any {
+	tb.Helper()
+	const filter = "searchCriteria[filter_groups][0][filters][0]"
+	query := url.Values{filter + "[field]": {field}, filter + "[value]": {value}}
+	found, _ := LiveValue(m.Call(tb, http.MethodGet, list+"?"+query.Encode(), nil), "items").([]any)
+	if len(found) != 1 {
+		tb.Fatalf("%s has %d with the %s %s, want 1", list, len(found), field, value)
+	}
+	document, _ := found[0].(map[string]any)
+	return document
+}
