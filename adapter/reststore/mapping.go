@@ -13,11 +13,11 @@ import (
 	"github.com/portico-commerce/portico/config/strictyaml"
 )
 
-//go:embed example.yaml examplegraphql.yaml medusa.yaml vendure.yaml
+//go:embed example.yaml examplegraphql.yaml magento2.yaml medusa.yaml vendure.yaml
 var embedded embed.FS
 
 // Mapping returns the content of the built-in mapping file with this name, such as
-// "medusa" or "vendure". It reports false if there is none.
+// "magento2", "medusa" or "vendure". It reports false if there is none.
 func Mapping(name string) ([]byte, bool) {
 	content, err := embedded.ReadFile(name + ".yaml")
 	return content, err == nil
