@@ -4,7 +4,7 @@ import "testing"
 
 // TestBuiltInMappings checks that the mappings of real backends that are built in are valid.
 func TestBuiltInMappings(t *testing.T) {
-	for _, name := range []string{"medusa", "vendure"} {
+	for _, name := range []string{"magento2", "medusa", "vendure"} {
 		t.Run(name, func(t *testing.T) {
 			content, ok := Mapping(name)
 			if !ok {

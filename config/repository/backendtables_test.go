@@ -31,7 +31,7 @@ func TestBackendTables(t *testing.T) {
 		t.Fatalf("%s has no place for the tables", path)
 	}
 	var backends []*builtIn
-	for _, title := range []string{"Medusa", "Vendure"} {
+	for _, title := range []string{"Magento 2", "Medusa", "Vendure"} {
 		backends = append(backends, openBuiltIn(t, title))
 	}
 	want := before + begin + "\n" + attributeTable(backends) + "\n" + callTable(backends) + "\n" + end + after
@@ -53,7 +53,7 @@ type builtIn struct {
 
 func openBuiltIn(t *testing.T, title string) *builtIn {
 	t.Helper()
-	mapping, _ := reststore.Mapping(strings.ToLower(title))
+	mapping, _ := reststore.Mapping(strings.ToLower(strings.ReplaceAll(title, " ", "")))
 	backend, err := reststore.Open(reststore.Options{Mapping: mapping, File: title, URL: "http://127.0.0.1:1"})
 	if err != nil {
 		t.Fatal(err)

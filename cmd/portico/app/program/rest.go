@@ -23,7 +23,7 @@ func restBackend() Backend {
 func restSettings() []config.Setting {
 	return []config.Setting{
 		{Name: "mapping", Kind: config.Text, Default: "medusa",
-			Help: "Mapping that describes the backend's API: medusa or vendure, which are built in, or the path of a file, with a slash or a dot in it."},
+			Help: "Mapping that describes the backend's API: magento2, medusa or vendure, which are built in, or the path of a file, with a slash or a dot in it."},
 		{Name: "url", Kind: config.URL, Flag: "rest-url", Help: "Base URL of the backend's API, without the paths that the mapping names."},
 		{Name: "user", Kind: config.Text, Help: "User name at the backend, where the mapping needs one."},
 		{Name: "secret", Kind: config.Text, Secret: true, Help: "Password, key or token at the backend, as the mapping uses it."},
@@ -74,7 +74,7 @@ func readMapping(name string) (mapping []byte, file string, err error) {
 		return mapping, name + ".yaml", nil
 	}
 	if !strings.ContainsAny(name, "./"+string(filepath.Separator)) {
-		return nil, "", fmt.Errorf("rest.mapping: no mapping %q is built in: use medusa or vendure, or the path of a file, such as ./%[1]s", name)
+		return nil, "", fmt.Errorf("rest.mapping: no mapping %q is built in: use magento2, medusa or vendure, or the path of a file, such as ./%[1]s", name)
 	}
 	info, err := os.Stat(name)
 	if err == nil && info.Size() > maxMappingBytes {
