@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"testing"
 )
 
@@ -18,15 +19,21 @@ type Magento2 struct {
 }
 
 // RunningMagento2 returns the shop that PORTICO_TEST_MAGENTO2_URL names, with its administrator
-// in PORTICO_TEST_MAGENTO2_USER and PORTICO_TEST_MAGENTO2_SECRET. It skips the test if the
-// environment names none. The shop must be in the state that the test needs: Portico's tests
-// can neither install Magento 2 nor reset it.
+// in PORTICO_TEST_MAGENTO2_USER and PORTICO_TEST_MAGENTO2_SECRET, and runs the shell command
+// PORTICO_TEST_MAGENTO2_RESET, if there is one. After it the shop must have the websites, store views
+// and customer groups of the demo store, and nothing else. It skips the test if the environment names no
+// shop: Portico's tests cannot install Magento 2.
 func RunningMagento2(tb testing.TB) *Magento2 {
 	tb.Helper()
 	const setting = "PORTICO_TEST_MAGENTO2_"
 	m := &Magento2{URL: os.Getenv(setting + "URL"), User: os.Getenv(setting + "USER"), Secret: os.Getenv(setting + "SECRET")}
 	if m.URL == "" {
 		tb.Skip("no live Magento 2 is named: set " + setting + "URL, _USER and _SECRET to run the tests with it")
+	}
+	if reset := os.Getenv(setting + "RESET"); reset != "" {
+		if out, err := exec.CommandContext(tb.Context(), "sh", "-c", reset).CombinedOutput(); err != nil {
+			tb.Fatalf("%s: %v\n%s", reset, err, out)
+		}
 	}
 	return m
 }
