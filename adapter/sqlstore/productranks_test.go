@@ -22,7 +22,7 @@ func addRanked(t *testing.T, db *DB, random *rand.Rand) {
 	var products, inDefault, atView, listed []string
 	for id := 1; id <= 200+rankedProducts; id++ {
 		if id <= 200 && id > 12 {
-			continue // the demo store has products 1 to 12
+			continue // the ids of the products of the demo store end at 12
 		}
 		if id > 200 {
 			products = append(products, fmt.Sprintf("(%d, 4, 'simple', 'ranked-%[1]d', '2012-01-01 00:00:00', '2012-01-01 00:00:00', '')", id))
