@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -21,9 +22,20 @@ type magento2Shop struct {
 }
 
 // TestMagento2 runs the demo store against a real Magento 2, which has the websites, store views
-// and customer groups of the demo store, and nothing else.
+// and customer groups of the demo store, and nothing else. With PORTICO_TEST_MAGENTO2_RECORD it records the
+// traffic for TestMagento2Recorded.
 func TestMagento2(t *testing.T) {
 	m := sqltest.RunningMagento2(t)
+	if os.Getenv("PORTICO_TEST_MAGENTO2_RECORD") != "" {
+		proxy := startRecording(t, m.URL)
+		m.URL = proxy.URL
+		defer proxy.save(t, magento2Traffic, "the demo store, pushed to an empty shop and changed on both sides")
+	}
+	runMagento2(t, m)
+}
+
+// runMagento2 pushes the demo store to a Magento 2, and changes it on both sides.
+func runMagento2(t *testing.T, m *sqltest.Magento2) {
 	s := &magento2Shop{openLiveShop(t, "magento2", reststore.Options{URL: m.URL, User: m.User, Secret: m.Secret}), m}
 	s.run(s)
 }

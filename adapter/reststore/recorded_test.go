@@ -116,7 +116,7 @@ func (b *recordedBackend) key(method, target string, body []byte) string {
 		text += " " + string(sorted)
 	}
 	for _, part := range b.ignored {
-		text = part.pattern.ReplaceAllString(text, "IGNORED")
+		text = part.pattern.ReplaceAllString(text, "${1}IGNORED")
 	}
 	return text
 }
@@ -332,7 +332,7 @@ func TestRecordedBackend(t *testing.T) {
 	proxy.save(t, file, "states")
 	cases := loadRecorded(t, file)["recorded.json"]
 	var unknown []string
-	ignored := []ignoredPart{{regexp.MustCompile(`since=\S+`), "the time of the run"}}
+	ignored := []ignoredPart{{regexp.MustCompile(`(since=)\S+`), "the time of the run"}}
 	recorded := startRecorded(t, cases[0].Steps, ignored, func(request string) { unknown = append(unknown, request) })
 	if got := run(recorded.URL, "2026-02-02"); !slices.Equal(got, want) {
 		t.Errorf("the recording answers\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
