@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/reststore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
@@ -208,6 +209,8 @@ func (s *magento2Shop) testChangedInPortico() {
 	s.checkDocument(p, map[string]string{"weight": "<nil>", "custom.special_price": "<nil>", "custom.meta_title": "<nil>"})
 	s.checkRecord(adapter.Products, 2, map[string]string{"special_price": "null", "special_from_date": "2020-02-01 00:00:00", "meta_title": "null"})
 
+	s.testStoreView()
+
 	stock := int(s.list(adapter.StockItems, "product_id", "2")[0].Get("item_id").Int())
 	quantity := func(want string) {
 		s.Helper()
@@ -224,7 +227,7 @@ func (s *magento2Shop) testChangedInPortico() {
 	s.checkDocument(s.customer("carla@example.com"), map[string]string{"lastname": "Weiss", "group_id": "3", "taxvat": "DE1"})
 	s.update(adapter.Customers, 3, attrs{"taxvat": nil})
 	s.checkDocument(s.customer("carla@example.com"), map[string]string{"taxvat": "<nil>"})
-	s.update(adapter.CustomerAddresses, 5, attrs{"street": []string{"a", "b", "c"}, "country_id": "FR", "fax": "1", "region": nil})
+	s.update(adapter.CustomerAddresses, 5, attrs{"street": []string{"a", "b", "c"}, "country_id": "FR", "fax": "1", "region": nil, "region_id": nil})
 	s.checkDocument(s.customer("carla@example.com"), map[string]string{"addresses.0.street": "[a b; c]", "addresses.0.country_id": "FR", "addresses.0.fax": "1", "addresses.1": "<nil>"})
 	s.checkRecord(adapter.CustomerAddresses, 5, map[string]string{"street": `["a" "b" "c"]`})
 
@@ -232,6 +235,38 @@ func (s *magento2Shop) testChangedInPortico() {
 	order := s.order("100000001")
 	s.checkDocument(order, map[string]string{"status": "complete"})
 	s.checkRecord(adapter.OrderComments, comment, map[string]string{"comment": "By legacy client", "is_customer_notified": "1", "status": "complete"})
+}
+
+// testStoreView changes values of the French store view on either side.
+func (s *magento2Shop) testStoreView() {
+	s.Helper()
+	french := func() map[string]any {
+		s.Helper()
+		document, _ := s.magento.CallAt(s, "french", http.MethodGet, "/products/kettle-steel", nil).(map[string]any)
+		return document
+	}
+	update := func(v attrs) {
+		s.Helper()
+		if err := adaptertest.Update(s, adaptertest.StoreOf(s, s, adapter.Products), 1, 2, v); err != nil {
+			s.Fatal(err)
+		}
+	}
+	check := func(storeID int64, want string) {
+		s.Helper()
+		r := adaptertest.MustGet(s, adaptertest.StoreOf(s, s, adapter.Products), adapter.GetParams{Key: 1, StoreID: storeID})
+		if got := r.Get("name").Text(); got != want {
+			s.Errorf("the name at the store view %d is %q, want %q", storeID, got, want)
+		}
+	}
+	update(attrs{"name": "Bouilloire", "status": 2})
+	s.checkDocument(french(), map[string]string{"name": "Bouilloire", "status": "2"})
+	s.checkDocument(s.product("kettle-steel"), map[string]string{"name": "Steel Kettle", "status": "1"})
+	s.magento.CallAt(s, "french", http.MethodPut, "/products/kettle-steel", object{"product": object{"name": "Bouilloire en acier"}})
+	check(2, "Bouilloire en acier")
+	check(3, "Steel Kettle")
+	update(attrs{"name": adapter.UnsetValue(), "status": adapter.UnsetValue()})
+	s.checkDocument(french(), map[string]string{"name": "Steel Kettle", "status": "1"})
+	check(2, "Steel Kettle")
 }
 
 func (s *magento2Shop) testNewInPortico() {
@@ -246,8 +281,8 @@ func (s *magento2Shop) testNewInPortico() {
 	p := s.product("bowl")
 	s.checkDocument(p, map[string]string{
 		"id": fmt.Sprint(product), "extension_attributes.website_ids": "[2]", "extension_attributes.category_links.0.position": "3",
-		"media_gallery_entries.0.types": "[image small_image]", "media_gallery_entries.0.position": "2", "media_gallery_entries.0.label": "x",
-		"media_gallery_entries.1.types": "[]",
+		"media_gallery_entries.1.types": "[image small_image]", "media_gallery_entries.1.position": "2", "media_gallery_entries.1.label": "x",
+		"media_gallery_entries.0.types": "[]",
 	})
 	s.checkCustom(p, map[string]string{"url_key": fmt.Sprintf("bowl-%d", product)})
 	s.update(adapter.ProductImages, side, attrs{"position": 5, "exclude": 1, "types": []string{"image"}})
@@ -256,7 +291,7 @@ func (s *magento2Shop) testNewInPortico() {
 	})
 	s.remove(adapter.ProductImages, front)
 	s.checkDocument(s.product("bowl"), map[string]string{"media_gallery_entries.1": "<nil>", "media_gallery_entries.0.types": "[image]"})
-	id := fmt.Sprint(sqltest.LiveValue(p, "media_gallery_entries.1.id"))
+	id := fmt.Sprint(sqltest.LiveValue(p, "media_gallery_entries.0.id"))
 	s.checkAdoptedImage(product, func(there bool) {
 		if !there {
 			s.magento.Call(s, http.MethodDelete, "/products/bowl/media/"+id, nil)

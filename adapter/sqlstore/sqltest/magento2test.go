@@ -38,21 +38,27 @@ func RunningMagento2(tb testing.TB) *Magento2 {
 	return m
 }
 
-// Call sends an administrator's request to a path below /rest/all/V1, with body as JSON unless it
-// is nil, and returns the decoded response, with numbers as json.Number. It fails the test unless
-// the status is 200. It is not safe for concurrent use.
+// Call sends an administrator's request at the default scope: see CallAt.
 func (m *Magento2) Call(tb testing.TB, method, path string, body any) any {
 	tb.Helper()
-	if m.authorization == "" {
-		token, _ := m.send(tb, http.MethodPost, "/integration/admin/token", map[string]string{"username": m.User, "password": m.Secret}).(string)
-		m.authorization = "Bearer " + token
-	}
-	return m.send(tb, method, path, body)
+	return m.CallAt(tb, "all", method, path, body)
 }
 
-func (m *Magento2) send(tb testing.TB, method, path string, body any) (reply any) {
+// CallAt sends an administrator's request to a path below /rest/SCOPE/V1, with body as JSON unless it
+// is nil, and returns the decoded response, with numbers as json.Number. scope is the code of a store
+// view, or all. It fails the test unless the status is 200. It is not safe for concurrent use.
+func (m *Magento2) CallAt(tb testing.TB, scope, method, path string, body any) any {
 	tb.Helper()
-	if _, err := SendLive(tb, method, m.URL+"/rest/all/V1"+path, m.authorization, body, &reply); err != nil {
+	if m.authorization == "" {
+		token, _ := m.send(tb, "all", http.MethodPost, "/integration/admin/token", map[string]string{"username": m.User, "password": m.Secret}).(string)
+		m.authorization = "Bearer " + token
+	}
+	return m.send(tb, scope, method, path, body)
+}
+
+func (m *Magento2) send(tb testing.TB, scope, method, path string, body any) (reply any) {
+	tb.Helper()
+	if _, err := SendLive(tb, method, m.URL+"/rest/"+scope+"/V1"+path, m.authorization, body, &reply); err != nil {
 		tb.Fatalf("%s %s: %v", method, path, err)
 	}
 	return reply
