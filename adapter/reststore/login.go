@@ -44,6 +44,12 @@ type login struct {
 // log in, because backends may invalidate a token early: with the next login of the same user, for example.
 const loginPause = 10 * time.Second
 
+func (in *login) check(l *loader, p place) {
+	l.checkHeader(p.In("header"), in.Header, "")
+	l.Require(p.Count("token", "token_header") == 1, p, "must have exactly one of token and token_header")
+	in.credentials = []any{l.options.User, l.options.Secret}
+}
+
 // loginOperation is the operation of login requests, which contain secrets.
 const loginOperation = "login"
 

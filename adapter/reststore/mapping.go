@@ -53,7 +53,8 @@ type connection struct {
 }
 
 // auth authenticates requests with a fixed header, with a token obtained by a login, or with signatures. At
-// most one of the exported fields is set.
+// most one of the exported fields is set: of a file with both Login and OAuth1, the one for which the settings
+// have credentials.
 type auth struct {
 	Basic  *struct{ User, Password string }
 	Bearer string

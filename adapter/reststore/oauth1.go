@@ -20,7 +20,8 @@ type oauth1 struct {
 	credentials adapter.OAuthCredentials
 }
 
-func (o *oauth1) check(l *loader, p place) {
+// setCredentials sets the credentials from the settings.
+func (o *oauth1) setCredentials(l *loader, p place) {
 	c, isUser, isSecret := &o.credentials, false, false
 	c.ConsumerKey, c.Token, isUser = strings.Cut(l.options.User, ":")
 	c.ConsumerSecret, c.TokenSecret, isSecret = strings.Cut(l.options.Secret, ":")

@@ -119,7 +119,7 @@ func TestOAuth1Settings(t *testing.T) {
 		{"{}", "key:token", "", "needs the setting rest.secret as CONSUMER_SECRET:TOKEN_SECRET"},
 		{"{}", "key:token", ":hush", "CONSUMER_SECRET:TOKEN_SECRET"},
 		{"{method: PLAINTEXT}", "key:token", "a:b", "oauth1.method must be HMAC-SHA1 or HMAC-SHA256"},
-		{"{}, bearer: x", "key:token", "a:b", "must have at most one of basic, bearer, header, login, oauth1"},
+		{"{}, bearer: x", "key:token", "a:b", "must have oauth1 alone or together with login"},
 	} {
 		o := Options{Mapping: []byte(tinyMappingWith("  auth: {oauth1: " + c.auth + "}")), URL: "http://tiny.example", User: c.user, Secret: c.secret}
 		if _, err := Open(o); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hush") {
@@ -130,5 +130,27 @@ func TestOAuth1Settings(t *testing.T) {
 		if remark.Level == Fault {
 			t.Error(remark)
 		}
+	}
+}
+
+// TestLoginOrOAuth1 opens a mapping with both ways to authenticate.
+func TestLoginOrOAuth1(t *testing.T) {
+	const both = `
+  auth:
+    login: {request: {path: /login, body: '{user: $user}'}, token: .token}
+    oauth1: {port: false}`
+	for user, want := range map[string]string{"admin": "login", "key:token": "oauth1"} {
+		b, err := Open(Options{Mapping: []byte(tinyMappingWith(both[1:])), URL: "http://shop.invalid", User: user, Secret: "s:t", IDs: memoryIDs{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := b.mapping.Connection.Auth
+		if got := map[bool]string{a.Login != nil: "login", a.OAuth1 != nil: "oauth1"}[true]; got != want || (a.Login != nil) == (a.OAuth1 != nil) {
+			t.Errorf("as %s: %s, want %s", user, got, want)
+		}
+	}
+	_, err := Open(Options{Mapping: []byte(tinyMappingWith(both[1:])), URL: "http://shop.invalid", User: "key:token", Secret: "s", IDs: memoryIDs{}})
+	if err == nil || !strings.Contains(err.Error(), "rest.secret as CONSUMER_SECRET:TOKEN_SECRET") {
+		t.Errorf("a secret without a colon: %v", err)
 	}
 }

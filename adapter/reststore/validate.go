@@ -198,8 +198,16 @@ func (r *rule) check(l *loader, p place) {
 
 // check sets the fixed header.
 func (a *auth) check(l *loader, p place) {
-	l.Require(p.Count("basic", "bearer", "header", "login", "oauth1") <= 1, p, "must have at most one of basic, bearer, header, login, oauth1")
+	l.Require(p.Count("basic", "bearer", "header", "login") <= 1, p, "must have at most one of basic, bearer, header, login")
+	l.Require(p.Count("basic", "bearer", "header", "oauth1") <= 1, p, "must have oauth1 alone or together with login")
+	if isPair := strings.Contains(l.options.User, ":"); a.Login != nil && isPair && a.OAuth1 != nil {
+		a.Login = nil
+	} else if a.Login != nil {
+		a.OAuth1 = nil
+	}
 	switch {
+	case a.OAuth1 != nil:
+		a.OAuth1.setCredentials(l, p.In("oauth1"))
 	case a.Basic != nil:
 		basic := p.In("basic")
 		pair := l.expandSettings(basic.In("user"), a.Basic.User) + ":" + l.expandSettings(basic.In("password"), a.Basic.Password)
@@ -230,12 +238,6 @@ func (h *headers) check(l *loader, p place) {
 	for name, value := range *h {
 		l.checkHeader(p.In(name), name, value)
 	}
-}
-
-func (in *login) check(l *loader, p place) {
-	l.checkHeader(p.In("header"), in.Header, "")
-	l.Require(p.Count("token", "token_header") == 1, p, "must have exactly one of token and token_header")
-	in.credentials = []any{l.options.User, l.options.Secret}
 }
 
 func (r *request) check(l *loader, p place) { r.checkWith(l, p) }
