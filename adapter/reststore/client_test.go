@@ -247,11 +247,13 @@ func TestRetries(t *testing.T) {
 		{name: "not JSON", answers: []*http.Response{httpResponse(200, "<html>")}, sent: 1},
 		{name: "write with lost connection", write: true, answers: []*http.Response{nil}, sent: 1},
 		{name: "write with too many requests", write: true, answers: []*http.Response{httpResponse(429, "", "Retry-After: 1")}, sent: 1, after: time.Second},
+		{name: "write that may be repeated", write: true, answers: []*http.Response{httpResponse(400, `{"code": "deadlock"}`), httpResponse(200, "{}")}, sent: 2, ok: true},
 		{name: "write with server error", write: true, answers: []*http.Response{httpResponse(500, "")}, sent: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := openAt(t, tinyMappingWith(""), nil, "http://tiny.example")
+				rule := "errors: [{when: '.body.code == \"deadlock\"', kind: unavailable, repeat: true}]\n  ping:"
+				b := openAt(t, strings.Replace(tinyMappingWith(""), "ping:", rule, 1), nil, "http://tiny.example")
 				seen := map[string]bool{}
 				s := &scriptedTransport{answer: func(n int, r *http.Request) (*http.Response, error) {
 					seen[r.Header.Get("X-Request-Id")] = true

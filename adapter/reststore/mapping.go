@@ -95,6 +95,7 @@ type rule struct {
 	Field     *expression
 	Reason    *expression
 	AnyStatus bool `yaml:"any_status"` // also applied to responses with a success status
+	Repeat    bool // the request is sent again, as a read is, also if it is a write
 }
 
 // A ruleKind is an error kind or "changed": another program has changed the record.

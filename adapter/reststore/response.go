@@ -68,7 +68,7 @@ func (r *response) kind() adapter.ErrorKind {
 // form, does not match.
 func (c *client) meaning(ctx context.Context, r *response) error {
 	var input map[string]any
-	matched, reason := false, ""
+	matched, repeats, reason := false, false, ""
 	known := adapter.Error{Kind: r.kind(), Op: r.request.op}
 	hasChanged := r.status == http.StatusPreconditionFailed
 	for _, rule := range c.connection.Errors {
@@ -84,6 +84,7 @@ func (c *client) meaning(ctx context.Context, r *response) error {
 		if rule.Kind != nil {
 			known.Kind, hasChanged = rule.Kind.ErrorKind, rule.Kind.changed
 		}
+		repeats = rule.Repeat
 		known.Field = evalText(ctx, rule.Field, input)
 		if reason = evalText(ctx, rule.Reason, input); reason != "" {
 			reason = ", " + strconv.Quote(reason[:min(len(reason), 200)])
@@ -109,7 +110,7 @@ func (c *client) meaning(ctx context.Context, r *response) error {
 	if known.Kind == adapter.Unavailable && !r.succeeded() {
 		known.RetryAfter = after(r.header.Get("Retry-After"), time.Now())
 	}
-	return &responseError{r.status, &known}
+	return &responseError{status: r.status, repeats: repeats, err: &known}
 }
 
 // unusableDocuments returns the error of a response without the expected documents: the
@@ -124,8 +125,9 @@ func (c *client) unusableDocuments(ctx context.Context, r *response, err error) 
 // A responseError is an error in a complete response of the backend, or a response that
 // cannot be read. Unlike a transport error, it has the response's status.
 type responseError struct {
-	status int
-	err    *adapter.Error
+	status  int
+	repeats bool // a rule allows to send the request again
+	err     *adapter.Error
 }
 
 func (a *responseError) Error() string { return a.err.Error() }
@@ -133,7 +135,7 @@ func (a *responseError) Unwrap() error { return a.err }
 
 // malformed returns the error of a response that does not have the expected form.
 func malformed(r *response, err error) error {
-	return &responseError{http.StatusOK, &adapter.Error{Kind: adapter.Unavailable, Op: r.request.op, Err: fmt.Errorf("cannot read the response of type %.100q: %w", r.header.Get("Content-Type"), err)}}
+	return &responseError{status: http.StatusOK, err: &adapter.Error{Kind: adapter.Unavailable, Op: r.request.op, Err: fmt.Errorf("cannot read the response of type %.100q: %w", r.header.Get("Content-Type"), err)}}
 }
 
 // redirectTarget returns scheme and host of a redirect's target. The rest must not be

@@ -16,13 +16,14 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// sendWithRetry sends a request and retries reads whose error is transient.
+// sendWithRetry sends a request and retries reads whose error is transient, and any request whose
+// error a rule of the mapping allows to repeat.
 func (c *client) sendWithRetry(ctx context.Context, m *preparedRequest) (*response, error) {
 	rules := c.connection.Retry
 	c.budget.Request()
 	for attempt := 1; ; attempt++ {
 		r, err := c.sendAuthorized(ctx, m)
-		if err == nil || !m.reads() || attempt >= rules.Attempts || !isTransient(err) {
+		if err == nil || attempt >= rules.Attempts || !(m.reads() && isTransient(err) || mayRepeat(err)) {
 			return r, err
 		}
 		pause := backoff(rules, attempt)
@@ -53,6 +54,12 @@ func isTransient(err error) bool {
 	said, ok := errors.AsType[*responseError](err)
 	return adapter.KindOf(err) == adapter.Unavailable && (!ok || said.status >= 500 ||
 		slices.Contains([]int{http.StatusTooManyRequests, http.StatusTooEarly, http.StatusRequestTimeout}, said.status))
+}
+
+// mayRepeat reports whether a rule of the mapping allows to repeat the request, be it a write.
+func mayRepeat(err error) bool {
+	said, ok := errors.AsType[*responseError](err)
+	return ok && said.repeats
 }
 
 // backoff returns the pause before the next attempt. It doubles with every attempt, and
