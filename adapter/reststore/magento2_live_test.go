@@ -277,7 +277,7 @@ func (s *magento2Shop) testNewInPortico() {
 	website := s.create(adapter.ProductWebsites, attrs{"product_id": product, "website_id": 2})
 	s.create(adapter.ProductCategories, attrs{"product_id": product, "category_id": 4, "position": 3})
 	front := s.createImage(product, "f/r/front.png", 2, "image", "small_image")
-	side := s.createImage(product, "s/i/side.png", 1)
+	profile := s.createImage(product, "s/i/side.png", 1)
 	p := s.product("bowl")
 	s.checkDocument(p, map[string]string{
 		"id": fmt.Sprint(product), "extension_attributes.website_ids": "[2]", "extension_attributes.category_links.0.position": "3",
@@ -285,7 +285,7 @@ func (s *magento2Shop) testNewInPortico() {
 		"media_gallery_entries.0.types": "[]",
 	})
 	s.checkCustom(p, map[string]string{"url_key": fmt.Sprintf("bowl-%d", product)})
-	s.update(adapter.ProductImages, side, attrs{"position": 5, "exclude": 1, "types": []string{"image"}})
+	s.update(adapter.ProductImages, profile, attrs{"position": 5, "exclude": 1, "types": []string{"image"}})
 	s.checkDocument(s.product("bowl"), map[string]string{
 		"media_gallery_entries.0.types": "[small_image]", "media_gallery_entries.1.types": "[image]", "media_gallery_entries.1.position": "5", "media_gallery_entries.1.disabled": "true",
 	})

@@ -85,6 +85,8 @@ func TestNothingIsSkippedInCI(t *testing.T) {
 			return nil
 		case "config/testenv/nightly.go": // long tests have a stage of .ci/nightly
 			return nil
+		case "adapter/sqlstore/sqltest/magento2test.go": // needs a shop that Portico's tests cannot install
+			return nil
 		case "adapter/sqlstore/sqltest/livebackend.go": // takes most of an hour, so that CI runs it only by name
 			return nil
 		}
