@@ -15,10 +15,11 @@
 //     applied by the replica and exist once. The backend decides the values of backend-owned
 //     attributes, and whether a record exists.
 //  2. Every record returned has been compared with the backend, or by the last scan where the
-//     backend declares ReadsLocally. A read takes the record from the replica and fetches its document
-//     from the backend; if the document has changed, the record is reconciled and read again. The reads of one call fetch a document once (adapter.SharedReads).
-//     Lists, pages and counts leave out records without a mapping, and records that the backend no
-//     longer has; the replica keeps them.
+//     backend declares ReadsLocally. A read takes the record from the replica and fetches its
+//     document from the backend; if the document has changed, the record is reconciled and read
+//     again. The reads of one call fetch a document once (adapter.SharedReads). Lists, pages and
+//     counts leave out records without a mapping, and records that the backend no longer has; the
+//     replica keeps them.
 //  3. Reconciling is a three-way merge (merge.go). The base is the content of the document when
 //     both last agreed. A value is applied only if the document differs from the base, so nothing
 //     is lost where the backend stores a value less exactly than the contract does.

@@ -13,9 +13,9 @@ import (
 
 // Push creates at the backend every record that only the local replica has: the roots without a
 // mapping, and their parts. Before that it scans the resources whose records only the backend
-// creates, because others refer to them and need their mappings. progress, unless nil, is called after each root with the number of
-// roots that the backend has and the total number of roots to push. Push can be interrupted and
-// repeated.
+// creates, because others refer to them and need their mappings. progress, unless nil, is called
+// after each root with the number of roots that the backend has and the total number of roots to
+// push. Push can be interrupted and repeated.
 //
 // Push goes on after records that the backend refuses, and returns an error that names the
 // first of them. It stops at any other error.
