@@ -20,6 +20,9 @@ import (
 // Push goes on after records that the backend refuses, and returns an error that names the
 // first of them. It stops at any other error.
 func (a *Adapter) Push(ctx context.Context, progress func(done, total int)) error {
+	if err := a.checkOpen("push"); err != nil {
+		return err
+	}
 	if err := a.scanUncreated(ctx); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/replica"
@@ -38,7 +39,12 @@ func (m *preparedRequest) asSent(resp *response, err error) trialRequest {
 // cannot be read, the error is the reason, and the trial holds the data read so far.
 func Try(ctx context.Context, o Options, root adapter.Resource, id string, key adapter.Key) (t *Trial, err error) {
 	t, references := &Trial{}, &trialIDs{}
-	o.IDs, o.sent = references, func(s trialRequest) { t.Requests = append(t.Requests, s) }
+	var mu sync.Mutex // requests to store views and for joins are sent at the same time
+	o.IDs, o.sent = references, func(s trialRequest) {
+		mu.Lock()
+		defer mu.Unlock()
+		t.Requests = append(t.Requests, s)
+	}
 	b, err := Open(o)
 	if err != nil {
 		return t, err
