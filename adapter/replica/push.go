@@ -12,8 +12,8 @@ import (
 )
 
 // Push creates at the backend every record that only the local replica has: the roots without a
-// mapping, and their parts. Before that it scans the resources whose records only the backend
-// creates, because others refer to them and need their mappings. progress, unless nil, is called
+// mapping, and their parts. Before that it scans the resources that reads do not compare and whose
+// records only the backend creates, because others need their mappings. progress, unless nil, is called
 // after each root with the number of roots that the backend has and the total number of roots to
 // push. Push can be interrupted and repeated.
 //
@@ -51,7 +51,8 @@ func (a *Adapter) Push(ctx context.Context, progress func(done, total int)) erro
 	return p.refused
 }
 
-// scanUncreated scans the root resources whose records the backend does not let Portico create.
+// scanUncreated scans the root resources with few records (ReadsLocally) that the backend does not let
+// Portico create.
 func (a *Adapter) scanUncreated(ctx context.Context) error {
 	select {
 	case a.scanSlot <- struct{}{}:
@@ -60,7 +61,7 @@ func (a *Adapter) scanUncreated(ctx context.Context) error {
 		return ctx.Err()
 	}
 	for _, plan := range a.ordered {
-		if !plan.isRoot() || plan.Creates {
+		if !plan.isRoot() || plan.Creates || !plan.ReadsLocally {
 			continue
 		}
 		if err := a.scanRoot(ctx, plan); err != nil {

@@ -209,7 +209,7 @@ func TestPushScans(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := newCategoryMemory()
-	other.docs, other.resources[0].Creates = f.memory.docs, false
+	other.docs, other.resources[0].Creates, other.resources[0].ReadsLocally = f.memory.docs, false, true
 	g := reopen(t, demoReplica(t), other, replica.Options{})
 	if err := g.Push(t.Context(), nil); err != nil {
 		t.Fatal(err)
