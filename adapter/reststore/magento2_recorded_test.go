@@ -3,13 +3,18 @@
 package reststore_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/reststore"
@@ -120,4 +125,61 @@ func serveDocument(document json.RawMessage) http.HandlerFunc {
 			_, _ = fmt.Fprintf(w, `{"items": [%s], "total_count": 1}`, document)
 		}
 	}
+}
+
+// TestMagento2Requests checks that each request of the mapping was answered by a live shop.
+func TestMagento2Requests(t *testing.T) {
+	var steps []recordedStep
+	for _, pattern := range []string{"testdata/magento2/*.json", magento2Traffic} {
+		for _, cases := range loadRecorded(t, pattern) {
+			for _, c := range cases {
+				steps = append(steps, c.Steps...)
+			}
+		}
+	}
+	content, _ := reststore.Mapping("magento2")
+	var file any
+	if err := yaml.Unmarshal(content, &file); err != nil {
+		t.Fatal(err)
+	}
+	requests := mappingRequests(file)
+	for _, request := range slices.Sorted(maps.Keys(requests)) {
+		answered := slices.ContainsFunc(steps, func(step recordedStep) bool {
+			path, _, _ := strings.Cut(step.Path, "?")
+			return step.Response.Status < 300 && requests[request].MatchString(step.Method+" "+path)
+		})
+		if !answered {
+			t.Errorf("%s: no recording has it with a success", request)
+		}
+	}
+	if len(requests) < 30 {
+		t.Errorf("the mapping has %d requests", len(requests))
+	}
+}
+
+// mappingRequests returns the requests in a part of a mapping file, each with a pattern of the methods and paths
+// that it may have in a recording, which may have another scope.
+func mappingRequests(part any) map[string]*regexp.Regexp {
+	all := map[string]*regexp.Regexp{}
+	switch part := part.(type) {
+	case map[string]any:
+		if path, ok := part["path"].(string); ok {
+			method, _ := part["method"].(string)
+			if method == "" && strings.HasSuffix(path, "/token") {
+				method = http.MethodPost
+			}
+			request := cmp.Or(method, http.MethodGet) + " " + path
+			pattern := regexp.MustCompile(`\\\{[^}]*\\\}`).ReplaceAllString(regexp.QuoteMeta(request), "[^/]+")
+			pattern = strings.Replace(pattern, "/rest/all/", "/rest/([a-z_]+/)?", 1)
+			all[request] = regexp.MustCompile("^" + pattern + "/?$")
+		}
+		for _, member := range part {
+			maps.Copy(all, mappingRequests(member))
+		}
+	case []any:
+		for _, element := range part {
+			maps.Copy(all, mappingRequests(element))
+		}
+	}
+	return all
 }
