@@ -23,6 +23,16 @@ func Mapping(name string) ([]byte, bool) {
 	return content, err == nil
 }
 
+//go:embed *.expected.yaml
+var expected embed.FS
+
+// Expected returns the differences from a legacy store that the built-in mapping with this name cannot
+// avoid, as a file for "portico compare --expect". It reports false if there is no such file.
+func Expected(name string) ([]byte, bool) {
+	content, err := expected.ReadFile(name + ".expected.yaml")
+	return content, err == nil
+}
+
 // A mapping is a mapping file; example.yaml explains the members. A loader decodes it to the
 // exported fields, in this order: expressions can use the variables and functions before them. In
 // addition to the tags of package strictyaml, the tag vars lists the variables that expressions in

@@ -64,6 +64,21 @@ type Expectations struct {
 // All returns the expectations in the order of their file.
 func (e *Expectations) All() []Expectation { return e.all }
 
+// With returns the expectations of e, and after them those of more.
+func (e *Expectations) With(more *Expectations) *Expectations {
+	joined := &Expectations{scope: map[string][]int{}}
+	for _, from := range []*Expectations{e, more} {
+		before := len(joined.all)
+		joined.all = append(joined.all, from.all...)
+		for scope, indexes := range from.scope {
+			for _, i := range indexes {
+				joined.scope[scope] = append(joined.scope[scope], before+i)
+			}
+		}
+	}
+	return joined
+}
+
 // Find returns the index of the first expectation that accepts a difference, and whether
 // there is one. record has the keys of the record that the request addresses, with slashes
 // between them; it is "" for a list of the store.

@@ -47,9 +47,9 @@ type compareOptions struct {
 	systems            [2]comparedSystem // legacy, candidate
 	requests           string
 	sweep              sweepOptions
-	expectFile         string
-	expected           *compare.Expectations // of expectFile
-	expectSum          string                // its checksum
+	expect             []string
+	expected           *compare.Expectations // of all files in expect
+	expectSum          string                // their checksum
 	routes             *contract.Table
 	credentialsFile    string // of both
 	caFile             string
@@ -88,7 +88,8 @@ stored in the database of --config, where "portico plan" finds it.
   - {resource: orders, field: coupon_code, record: 7, legacy: OLD, reason: "corrected"}
 An entry has call (see "portico routes") or resource, field and reason, and optionally
 record, legacy and candidate: the values, ~ for none. The report counts such answers
-apart, and lists entries that were never found.
+apart, and lists entries that were never found. "--expect magento2" takes the built-in
+differences that this mapping of a backend makes unavoidable. The flag can be repeated.
 
 By default the command uses the credentials of the demo store for both systems. Name
 files with other credentials by flags; "contracttest credentials" prints an example.
@@ -138,7 +139,7 @@ func (o *compareOptions) addFlags(flags *pflag.FlagSet) {
 	}
 	flags.StringVar(&o.requests, "requests", "", "`FILE` of recorded exchanges, or a folder of such files")
 	o.sweep.addFlags(flags)
-	flags.StringVar(&o.expectFile, "expect", "", "YAML `FILE` of differences to accept")
+	flags.StringArrayVar(&o.expect, "expect", nil, "YAML `FILE` of differences to accept, or the name of a built-in mapping that has one")
 	flags.StringVar(&o.credentialsFile, "credentials", "", "`FILE` in YAML or JSON with the credentials of the callers for both systems (default: the demo store's)")
 	flags.StringVar(&o.caFile, "ca", "", "PEM `FILE` with the certificate authorities to trust")
 	flags.BoolVar(&o.insecure, "insecure", false, "trust any certificate")
@@ -200,7 +201,7 @@ func (o *compareOptions) compare(cmd *cobra.Command) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.expected, o.expectSum, err = loadExpectations(o.expectFile, o.routes); err != nil {
+	if o.expected, o.expectSum, err = loadExpectations(o.expect, o.routes); err != nil {
 		return nil, err
 	}
 	if len(o.expected.All()) > 0 {

@@ -72,6 +72,35 @@ func TestRequestTarget(t *testing.T) {
 	}
 }
 
+// TestBuiltInExpectations checks that the built-in files of accepted differences can be loaded, alone and
+// before a file of one's own.
+func TestBuiltInExpectations(t *testing.T) {
+	own := filepath.Join(t.TempDir(), "expected.yaml")
+	if err := os.WriteFile(own, []byte("- {resource: products, field: sku, record: 7, reason: r}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	routes := contract.NewTable(contract.Routes(contract.StandardFields()))
+	builtIn, sum, err := loadExpectations([]string{"magento2"}, routes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, bothSum, err := loadExpectations([]string{"magento2", own}, routes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := len(builtIn.All())
+	if got := len(both.All()); got != n+1 || sum == bothSum {
+		t.Errorf("%d entries, want %d, with another checksum", got, n+1)
+	}
+	difference := compare.Difference{Field: "sku", Record: "7"}
+	if i, ok := both.Find("listProducts", "products", "", &difference); !ok || i != n {
+		t.Errorf("the entry %d accepts the difference (%t), want %d", i, ok, n)
+	}
+	if _, _, err := loadExpectations([]string{"magento3"}, routes); err == nil {
+		t.Error("an unknown name is accepted")
+	}
+}
+
 // TestExpectedDoNotHide checks that a difference is found that comes after more expected
 // ones than a report has examples.
 func TestExpectedDoNotHide(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/portico-commerce/portico/adapter/reststore"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/contracttests"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -309,19 +310,29 @@ func (w *sweeper) show(p compare.SweepProgress) {
 	w.bar.Show(int(p.Asked), int(p.Total), fmt.Sprintf("%d differ · %.0f/s · %s left", w.result.Different, p.Rate, roundUp(p.Left)))
 }
 
-// loadExpectations reads the file of accepted differences, and returns its checksum.
-func loadExpectations(name string, routes *contract.Table) (all *compare.Expectations, sum string, err error) {
-	if name == "" {
-		return &compare.Expectations{}, "", nil
+// loadExpectations reads files of accepted differences, and returns the checksum of all of them. The
+// name of a mapping is the file that is built in for it.
+func loadExpectations(names []string, routes *contract.Table) (all *compare.Expectations, sum string, err error) {
+	all = &compare.Expectations{}
+	var contents []byte
+	for _, name := range names {
+		data, builtIn := reststore.Expected(name)
+		if !builtIn {
+			if data, err = readLimited(name, maxExpectations); err != nil {
+				return nil, "", fmt.Errorf("--expect: %w", err)
+			}
+		}
+		one, err := compare.ParseExpectations(name, data, routes)
+		if err != nil {
+			return nil, "", fmt.Errorf("--expect: %w", err)
+		}
+		all = all.With(one)
+		contents = append(contents, data...)
 	}
-	data, err := readLimited(name, maxExpectations)
-	if err != nil {
-		return nil, "", fmt.Errorf("--expect: %w", err)
+	if len(contents) > 0 {
+		sum = fmt.Sprintf("%x", sha256.Sum256(contents))
 	}
-	if all, err = compare.ParseExpectations(name, data, routes); err != nil {
-		return nil, "", fmt.Errorf("--expect: %w", err)
-	}
-	return all, fmt.Sprintf("%x", sha256.Sum256(data)), nil
+	return all, sum, nil
 }
 
 // removeState deletes the state of a complete sweep.
