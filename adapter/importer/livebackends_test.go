@@ -23,7 +23,7 @@ func TestVendureSuite(t *testing.T) {
 // TestMagento2Suite runs the contract suite against Portico in front of a live Magento 2 that has
 // the websites, store views and customer groups of the demo store, and nothing else.
 func TestMagento2Suite(t *testing.T) {
-	runSuite(t, "magento2", magento2Backend(sqltest.RunningMagento2(t)).settings(), 98)
+	runSuite(t, "magento2", magento2Backend(sqltest.RunningMagento2(t, "demo")).settings(), 98)
 }
 
 // A liveBackend is a live backend with an empty shop.

@@ -26,7 +26,7 @@ type magento2Shop struct {
 // and customer groups of the demo store, and nothing else. With PORTICO_TEST_MAGENTO2_RECORD it records the
 // traffic for TestMagento2Recorded.
 func TestMagento2(t *testing.T) {
-	m := sqltest.RunningMagento2(t)
+	m := sqltest.RunningMagento2(t, "demo")
 	if os.Getenv("PORTICO_TEST_MAGENTO2_RECORD") != "" {
 		proxy := startRecording(t, m.URL)
 		m.URL = proxy.URL
