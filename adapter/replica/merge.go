@@ -24,6 +24,9 @@ type merge struct {
 	// own are the writes that have led to the document. The document then shows how the backend stored the
 	// written values, possibly less exactly, so they are not applied.
 	own []*Write
+	// pushed is the part whose push was interrupted after the backend had created it. The document shows how
+	// the backend stored the values, as with own.
+	pushed intent
 	// partMappings are new mappings of parts.
 	partMappings []idmap.Mapping
 }
@@ -145,6 +148,7 @@ func (m *merge) parts(ctx context.Context, plan *resourcePlan, oldItems, newItem
 			key = m.bind(parts, item)
 		}
 		switch {
+		case key != 0 && !known && m.pushed.Resource == plan.Resource && m.pushed.Key == key:
 		case key != 0:
 			if !known {
 				old.Record = adapter.NewRecord(plan.schema)

@@ -2,6 +2,7 @@ package replica_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -306,6 +307,62 @@ func TestPushInDoubt(t *testing.T) {
 	f.SetForeignIntentAge(0)
 	if err := f.Push(t.Context(), nil); err != nil || !slices.Contains(f.memory.created, "products 3") {
 		t.Errorf("error %v", err)
+	}
+	f.checkNoIntents()
+}
+
+// TestInterruptedPartPush loses the backend after it has created a part. The local replica keeps the values
+// that it had, although the backend has stored them less exactly.
+func TestInterruptedPartPush(t *testing.T) {
+	f := newFixture(t)
+	id := f.id(adapter.Customers, 1)
+	city := f.get(adapter.CustomerAddresses, 1).Get("city").Text()
+	if err := f.local.DeleteMapping(t.Context(), adapter.CustomerAddresses, 1); err != nil {
+		t.Fatal(err)
+	}
+	f.memory.edit(adapter.Customers, id, func(d *memoryDoc) {
+		d.parts[adapter.CustomerAddresses] = slices.DeleteFunc(slices.Clone(d.parts[adapter.CustomerAddresses]), func(i memoryItem) bool { return i.key == 1 })
+	})
+	away := memoryError(adapter.Unavailable, "")
+	created := false
+	f.memory.after = func(_ context.Context, call string) error {
+		created = created || call == "Create customer_addresses"
+		return nil
+	}
+	f.memory.before = func(_ context.Context, call string) error {
+		if created {
+			return away
+		}
+		return nil
+	}
+	if err := f.Push(t.Context(), nil); !errors.Is(err, away) || !created {
+		t.Fatalf("created %v, error %v, want %v", created, err, away)
+	}
+	f = f.restart()
+	f.memory.edit(adapter.Customers, id, func(d *memoryDoc) {
+		for i := range d.parts[adapter.CustomerAddresses] {
+			if address := &d.parts[adapter.CustomerAddresses][i]; address.key == 1 {
+				address.record = address.record.Clone()
+				address.record.Set("city", adapter.TextValue("shortened"))
+			}
+		}
+	})
+	if err := f.Push(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.get(adapter.CustomerAddresses, 1).Get("city").Text(); got != city {
+		t.Errorf("the city is %q, want %q", got, city)
+	}
+	f.memory.mu.Lock()
+	n := 0
+	for _, address := range f.memory.docs[adapter.Customers][id].parts[adapter.CustomerAddresses] {
+		if address.key == 1 {
+			n++
+		}
+	}
+	f.memory.mu.Unlock()
+	if n != 1 {
+		t.Errorf("the backend has the address %d times", n)
 	}
 	f.checkNoIntents()
 }

@@ -211,6 +211,11 @@ func (rc *reconciler) reconcile(ctx context.Context, root *resourcePlan, mapping
 	} else if m.base, err = baseOf(root, mapping); err != nil {
 		return mapping, err
 	}
+	if mapping.Intent != nil {
+		if pending, err := decodeIntent(mapping); err == nil && pending.Op == opPush {
+			m.pushed = pending
+		}
+	}
 	if before := mapping; before.Intent == nil && !before.ChangedAt.IsZero() && !m.accepts {
 		err = rc.begin(ctx, &mapping, &intent{Op: opMerge, Resource: root.Resource, Key: mapping.Key})
 		if errors.Is(err, errBusy) {

@@ -280,6 +280,9 @@ func (w *pendingWrite) complete(ctx context.Context, sent ...*Write) error {
 	if err == nil || errors.Is(err, errResolved) {
 		return err
 	}
+	if w.intent.Op == opPush && !w.isRoot() {
+		return asUnavailable("push "+string(w.Resource), err) // the intent stays: see merge.pushed
+	}
 	w.mapping.Version = "" // the next read reconciles the record
 	return w.replaceIntent(ctx, nil)
 }
