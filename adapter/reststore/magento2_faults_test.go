@@ -3,8 +3,11 @@
 package reststore_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -177,5 +180,50 @@ func TestMagento2WriteFaults(t *testing.T) {
 				t.Errorf("sent %q, want %q", shop.writes, want)
 			}
 		})
+	}
+}
+
+// TestMagento2Passwords creates customers with password hashes of the legacy store. A hash that Magento 2
+// does not know is left out, with a warning that names the customer by the id alone.
+func TestMagento2Passwords(t *testing.T) {
+	md5, sha256 := strings.Repeat("a1", 16), strings.Repeat("b2", 32)
+	for hash, want := range map[string]string{
+		md5: md5 + "::0", md5 + ":xy": md5 + ":xy:0", sha256 + ":salt": sha256 + ":salt:1", "$2y$10$" + strings.Repeat("c", 53): "",
+	} {
+		var sent string
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", typeOfJSON)
+			answer := `{"id": 31, "website_id": 1}`
+			if strings.HasSuffix(r.URL.Path, "/token") {
+				answer = `"token"`
+			} else if r.Method == http.MethodPut {
+				var body struct{ PasswordHash string }
+				_ = json.NewDecoder(r.Body).Decode(&body)
+				sent = body.PasswordHash
+			}
+			_, _ = io.WriteString(w, answer)
+		}))
+		var log bytes.Buffer
+		content, _ := reststore.Mapping("magento2")
+		local := demotest.Open(t, sqlstore.Options{DSN: demotest.SQLite(t)}).Replica()
+		b, err := reststore.Open(reststore.Options{
+			Mapping: content, URL: server.URL, User: "u", Secret: "s", IDs: idmap.NewCache(local), Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		customer := attrs{"email": "someone@example.com", "firstname": "F", "lastname": "L", "website_id": 1, "group_id": 1, "password_hash": hash}
+		id, err := b.Create(t.Context(), &replica.Write{Resource: adapter.Customers, Key: 7, New: customer.Record(adapter.NewSchemas().Of(adapter.Customers))})
+		if err != nil || id != "31" || sent != want {
+			t.Errorf("%s: id %s, %v, sent the hash %q, want %q", hash, id, err, sent, want)
+		}
+		if warned := strings.Contains(log.String(), "needs a new password"); warned != (want == "") || warned && !strings.Contains(log.String(), "resource=customers id=7") {
+			t.Errorf("%s: logged %s", hash, &log)
+		}
+		if strings.Contains(log.String(), "someone") {
+			t.Errorf("the log has personal data: %s", &log)
+		}
+		_ = b.Close()
+		server.Close()
 	}
 }

@@ -251,6 +251,9 @@ type step struct {
 	ID        *expression // of the new record, in the response
 	Undo      *undo       // reverts the step if a later one is rejected
 	UndoneBy  string      `yaml:"undone_by"` // an earlier step, whose undo reverts this one, too
+	// Warn returns a text for the log about what the backend does not keep of the record, or null. It is
+	// evaluated after the requests of the step, and must not contain personal data.
+	Warn *expression
 }
 
 // An undo is the request that reverts a step.

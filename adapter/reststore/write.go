@@ -154,6 +154,11 @@ func (w *writeOperation) runStep(ctx context.Context, s *step) error {
 			w.steps[s.Name] = responses[0]
 		}
 	}
+	if s.Warn != nil {
+		if text := evalText(ctx, s.Warn, w.input); text != "" {
+			w.log.WarnContext(ctx, text, "resource", w.call.resource, "id", w.write.Key)
+		}
+	}
 	if s.ID == nil {
 		return nil
 	}
