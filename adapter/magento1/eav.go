@@ -401,8 +401,8 @@ type batchReader[T any] interface {
 	next(ctx context.Context, tx *sql.Tx, w window) (batch []T, last int64, err error)
 }
 
-// A window asks for the first limit records of those with ids in (after, through].
-// endless as through is no bound.
+// A window is a request for records with ids greater than after, up to and including through: the first limit
+// ones. endless as through is no bound.
 type window struct {
 	after, through int64
 	limit          int

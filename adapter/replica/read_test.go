@@ -117,7 +117,7 @@ func TestSharedReads(t *testing.T) {
 }
 
 // TestReadsLocally checks that reads of records that only scans compare request no documents, and
-// have what the last scan has found.
+// return the values of the last scan.
 func TestReadsLocally(t *testing.T) {
 	local, memory := demoReplica(t), newCategoryMemory()
 	memory.resources[0].ReadsLocally = true

@@ -22,11 +22,19 @@ type magento2Shop struct {
 	magento *sqltest.Magento2
 }
 
-// TestMagento2 runs the demo store against a real Magento 2, which has the websites, store views
-// and customer groups of the demo store, and nothing else. With PORTICO_TEST_MAGENTO2_RECORD it records the
-// traffic for TestMagento2Recorded.
+// TestMagento2 runs the demo store against the live Magento 2 that the environment names, which has the
+// websites, store views and customer groups of the demo store, and nothing else. With
+// PORTICO_TEST_MAGENTO2_RECORD=1 it records the traffic. Without a live shop it runs against the recording, and
+// fails if the mapping sends a request that is not recorded: then record it again.
 func TestMagento2(t *testing.T) {
-	m := sqltest.RunningMagento2(t, "demo")
+	m, isLive := sqltest.NamedMagento2(t, "demo")
+	if !isLive {
+		for _, c := range loadRecorded(t, magento2Traffic)["magento2-traffic.json"] {
+			backend := startRecorded(t, c.Steps, magento2Ignored(), func(request string) { t.Errorf("not recorded: %s", request) })
+			runMagento2(t, &sqltest.Magento2{URL: backend.URL, User: "recorded", Secret: "recorded"})
+		}
+		return
+	}
 	if os.Getenv("PORTICO_TEST_MAGENTO2_RECORD") != "" {
 		proxy := startRecording(t, m.URL)
 		m.URL = proxy.URL

@@ -21,7 +21,6 @@ import (
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/reststore"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
-	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
 // magento2Traffic has the traffic of TestMagento2 with a live shop.
@@ -37,17 +36,7 @@ func magento2Ignored() []ignoredPart {
 	}
 }
 
-// TestMagento2Recorded runs the demo store against the recorded traffic of a live Magento 2. It fails if the
-// mapping sends a request that the live shop has never answered: then record it again, with
-// PORTICO_TEST_MAGENTO2_RECORD=1 and the settings of .ci/nightly magento2.
-func TestMagento2Recorded(t *testing.T) {
-	for _, c := range loadRecorded(t, magento2Traffic)["magento2-traffic.json"] {
-		backend := startRecorded(t, c.Steps, magento2Ignored(), func(request string) { t.Errorf("not recorded: %s", request) })
-		runMagento2(t, &sqltest.Magento2{URL: backend.URL, User: "recorded", Secret: "recorded"})
-	}
-}
-
-// unreadable matches what is wrong with recorded documents that no mapping could read: prices over the
+// unreadable matches the faults of recorded documents that no mapping could read: prices over the
 // contract's limit; and addresses without ids in four responses, from which the recorder had taken them.
 var unreadable = regexp.MustCompile(`price of products is a number that is too great|customer_addresses: .* a part has no id`)
 

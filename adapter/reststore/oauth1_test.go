@@ -56,8 +56,8 @@ func oauthParameters(t *testing.T, r *http.Request) map[string]string {
 	return all
 }
 
-// TestOAuth1 compares the signatures of requests with those of another implementation, within a bubble in which
-// time stands still.
+// TestOAuth1 compares the signatures of requests with the signatures of another implementation at the same
+// time: the clock of the test stands still.
 func TestOAuth1(t *testing.T) {
 	for _, c := range []struct{ name, auth, base, host, method string }{
 		{"defaults", "{}", "http://shop.example/rest", "shop.example", "HMAC-SHA256"},

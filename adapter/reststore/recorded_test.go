@@ -263,7 +263,7 @@ func (p *recordingProxy) record(r *http.Request, body []byte, in *http.Response,
 	p.steps = append(p.steps, step)
 }
 
-// save writes what was recorded to a file, as a single case.
+// save writes the recorded steps to a file, as a single case.
 func (p *recordingProxy) save(t testing.TB, file, name string) {
 	t.Helper()
 	p.mu.Lock()

@@ -16,7 +16,7 @@ import (
 
 // A watch is a paged list of small documents that show changes of root documents which a scan with $since does
 // not find, such as the stock of products. Several of them may have the id of one root document. A pass reads the
-// list, and fetches the root documents whose entries differ from those of the pass before.
+// list, and fetches the root documents whose entries have changed since the pass before.
 type watch struct {
 	documentRequest
 	ID    jsonPath      `need:"true"` // place of the id of the root document in an entry

@@ -82,7 +82,7 @@ func (s *watchServer) set(fails string, stock ...string) {
 	s.fails, s.stock, s.requests = fails, stock, nil
 }
 
-// watchTest scans products, and knows what each scan found.
+// A watchTest scans products, and keeps the ids that each scan found.
 type watchTest struct {
 	*watchServer
 	t     *testing.T

@@ -62,8 +62,8 @@ func hasOptionIDs(a *adapter.Attribute) bool {
 	return a.Added && (a.Kind == adapter.KindInteger || a.Kind == adapter.KindText)
 }
 
-// A rankedPage is a range of the products at a place: in the order of their ids, those with ids in
-// (after, through], without the first offset ones, and at most limit, 0 for all.
+// A rankedPage is a page of the products at one place, in the order of their ids: ids are greater than after,
+// up to and including through. The page leaves out the first offset products, and has at most limit, 0 for all.
 type rankedPage struct {
 	place          int
 	after, through adapter.Key // ids; through is 0 for no end, and for noPlace alone
@@ -194,7 +194,7 @@ func (l *rankedList) number(ctx context.Context, sb *sqlbuilder.SelectBuilder) (
 	return n, err
 }
 
-// atView reports whether values of the store view replace those of the default scope.
+// atView reports whether the list reads values of a store view, which replace values of the default scope.
 func (l *rankedList) atView() bool {
 	return l.StoreID != 0 && l.Reads(&l.Table.Schema.Attributes[l.at]) != adapter.ReadsNone
 }
@@ -247,8 +247,8 @@ func (l *rankedList) keyAt(place int) string {
 	return "placed.product_id"
 }
 
-// from adds to sb the tables and conditions of a page, and returns the results of scopedTable. Where only
-// ids count, the ids of a place are those of the page already.
+// from adds to sb the tables and conditions of a page, and returns the results of scopedTable. If the
+// conditions of the list concern only ids, the page is selected by the ids of the place alone.
 func (l *rankedList) from(sb *sqlbuilder.SelectBuilder, page rankedPage) (t *engine.Table, nulls string) {
 	switch {
 	case page.place == noPlace:
@@ -316,7 +316,7 @@ func (l *rankedList) idsAt(page rankedPage, atMost int64) *sqlbuilder.SelectBuil
 	return both.Select("product_id", "entity_id").From("(" + arms[0] + " UNION ALL " + arms[1] + ") AS arms")
 }
 
-// occupied returns the places that may have products: noPlace, and those with a stored value.
+// occupied returns the places that may have products: noPlace, and each place that a stored value names.
 func (l *rankedList) occupied(ctx context.Context, places []int) (occupied []int, err error) {
 	sb := l.db.Engine.Flavor.NewSelectBuilder()
 	var probes []string

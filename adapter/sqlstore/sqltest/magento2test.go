@@ -18,25 +18,36 @@ type Magento2 struct {
 	authorization string
 }
 
-// RunningMagento2 returns the shop that PORTICO_TEST_MAGENTO2_URL names, with its administrator
-// in PORTICO_TEST_MAGENTO2_USER and PORTICO_TEST_MAGENTO2_SECRET, and runs the shell command
-// PORTICO_TEST_MAGENTO2_RESET, if there is one, with store as its parameter $1: "demo" or "rich", as
-// package magento1test names the legacy stores. After it the shop must have the websites, store views,
-// customer groups and attribute sets of that store, and nothing else. It skips the test if the
+// RunningMagento2 is NamedMagento2 for a test that only a live shop can answer. It skips the test if the
 // environment names no shop: Portico's tests cannot install Magento 2.
 func RunningMagento2(tb testing.TB, store string) *Magento2 {
 	tb.Helper()
+	m, isNamed := NamedMagento2(tb, store)
+	if !isNamed {
+		tb.Skip("no live Magento 2 is named: set PORTICO_TEST_MAGENTO2_URL, _USER and _SECRET to run the tests with it")
+	}
+	return m
+}
+
+// NamedMagento2 returns the shop that PORTICO_TEST_MAGENTO2_URL names, with its administrator
+// in PORTICO_TEST_MAGENTO2_USER and PORTICO_TEST_MAGENTO2_SECRET, and runs the shell command
+// PORTICO_TEST_MAGENTO2_RESET, if there is one, with store as its parameter $1: "demo" or "rich", as
+// package magento1test names the legacy stores. After it the shop must have the websites, store views,
+// customer groups and attribute sets of that store, and nothing else. It reports false
+// if the environment names no shop.
+func NamedMagento2(tb testing.TB, store string) (m *Magento2, isNamed bool) {
+	tb.Helper()
 	const setting = "PORTICO_TEST_MAGENTO2_"
-	m := &Magento2{URL: os.Getenv(setting + "URL"), User: os.Getenv(setting + "USER"), Secret: os.Getenv(setting + "SECRET")}
+	m = &Magento2{URL: os.Getenv(setting + "URL"), User: os.Getenv(setting + "USER"), Secret: os.Getenv(setting + "SECRET")}
 	if m.URL == "" {
-		tb.Skip("no live Magento 2 is named: set " + setting + "URL, _USER and _SECRET to run the tests with it")
+		return nil, false
 	}
 	if reset := os.Getenv(setting + "RESET"); reset != "" {
 		if out, err := exec.CommandContext(tb.Context(), "sh", "-c", reset, "reset", store).CombinedOutput(); err != nil {
 			tb.Fatalf("%s: %v\n%s", reset, err, out)
 		}
 	}
-	return m
+	return m, true
 }
 
 // Call sends an administrator's request at the default scope: see CallAt.
