@@ -115,11 +115,14 @@ func (s *store) beginChange(ctx context.Context, mapping idmap.Mapping, intent i
 			}
 		}
 	}
-	w, err := s.begin(ctx, mapping, intent)
-	w.before = before
-	if err == nil && intent.Op == opUpdate && s.isRoot() {
-		w.viewsBefore, err = s.storedViews(ctx, s.resourcePlan, intent.Key)
+	var views Views
+	if intent.Op == opUpdate && s.isRoot() {
+		if views, err = s.storedViews(ctx, s.resourcePlan, intent.Key); err != nil {
+			return nil, err
+		}
 	}
+	w, err := s.begin(ctx, mapping, intent)
+	w.before, w.viewsBefore = before, views
 	return w, err
 }
 
