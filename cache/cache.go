@@ -126,6 +126,7 @@ func New(ctx context.Context, o Options) (*Cache, error) {
 	}
 	r.lease = cmp.Or(r.lease, defaultLease)
 	r.masters, r.buckets = mastersOf(o.Redis), newBuckets(r)
+	r.lookups = lookupBatch{do: r.do, timeout: r.timeout}
 	r.newBreaker()
 	c.remote = r
 	r.start(ctx)

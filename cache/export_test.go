@@ -20,3 +20,11 @@ func (c *Cache) HeardOf(nonce string) bool { return c.remote.nonces.Load().heard
 func (c *Cache) RedisKey(key [32]byte) string {
 	return c.remote.keys.reply(c.epoch.Load().entry(key))
 }
+
+// WaitingLookups returns the number of lookups that wait for a round trip to Redis.
+func (c *Cache) WaitingLookups() int {
+	b := &c.remote.lookups
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.waiting)
+}

@@ -113,6 +113,7 @@ type remote struct {
 	mu     sync.Mutex
 
 	buckets *Buckets
+	lookups lookupBatch
 
 	subscription // used by the monitor only
 }
@@ -260,7 +261,7 @@ type lookupResult struct {
 func (r *remote) lookup(ctx context.Context, id entryID, tags []string) (lookupResult, error) {
 	var entry *redis.StringCmd
 	gens := make([]*redis.StringCmd, 0, len(tags)+1)
-	err := r.do(ctx, opLookup, func(p redis.Pipeliner) {
+	err := r.lookups.lookup(ctx, func(p redis.Pipeliner) {
 		entry = p.Get(ctx, r.keys.reply(id))
 		gens = append(gens, p.Get(ctx, r.keys.generation(allTag)))
 		for _, tag := range tags {
