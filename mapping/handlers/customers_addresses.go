@@ -37,10 +37,10 @@ func NewAddresses(d *contract.Dialect, fields *contract.Fields, backend *resourc
 	}
 	addresses.form = newFormParser(&addresses.Resource, shops, directory)
 	street := addresses.Attribute("street")
-	addresses.Compute = map[string]func(*resource.Call, adapter.Record) (codec.Node, bool){
-		"street": func(_ *resource.Call, rec adapter.Record) (codec.Node, bool) {
-			return streetLines(d, rec.Values[street].Texts()), true
-		},
+	at, _ := addresses.Fields.Index("street")
+	addresses.Attributes[at] = -1
+	addresses.Compute = func(_ *resource.Call, _ *contract.Field, rec adapter.Record) (codec.Node, bool) {
+		return streetLines(d, rec.Values[street].Texts()), true
 	}
 	return addresses, nil
 }

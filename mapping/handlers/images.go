@@ -19,10 +19,8 @@ type Images struct {
 // NewImages returns the handler of images. links are the addresses in replies. checker checks new images.
 func NewImages(d *contract.Dialect, fields *contract.Fields, backend *resource.Backend, finder *ProductFinder, links *resource.Links, checker *adapter.ImageChecker) (*Images, error) {
 	images, err := resource.NewResource(d, fields.ProductImages, backend, adapter.ProductImages)
-	images.Compute = map[string]func(*resource.Call, adapter.Record) (codec.Node, bool){
-		"url": func(c *resource.Call, image adapter.Record) (codec.Node, bool) {
-			return codec.TextNode(links.Media(c, mediaPath, image.Get("file").Text())), true
-		},
+	images.Compute = func(c *resource.Call, _ *contract.Field, image adapter.Record) (codec.Node, bool) { // the address
+		return codec.TextNode(links.Media(c, mediaPath, image.Get("file").Text())), true
 	}
 	return &Images{images, finder, checker}, err
 }

@@ -120,15 +120,18 @@ func (o *Orders) newReply(c *resource.Call, view contract.View) *reply {
 		}
 		r.parts = append(r.parts, replyPart{part: part, shown: slices.Contains(fields, field)})
 	}
-	r.Compute = make(map[string]func(*resource.Call, adapter.Record) (codec.Node, bool))
+	r.Compute = r.partOf
+	return r
+}
+
+// partOf returns the list of parts in a field of an order.
+func (r *reply) partOf(_ *resource.Call, field *contract.Field, order adapter.Record) (list codec.Node, ok bool) {
 	for i := range r.parts {
-		part := &r.parts[i]
-		r.Compute[part.field] = func(_ *resource.Call, order adapter.Record) (codec.Node, bool) {
-			list, ok := part.lists[order.Key()]
-			return list, ok
+		if r.parts[i].field == field.Name {
+			list, ok = r.parts[i].lists[order.Key()]
 		}
 	}
-	return r
+	return list, ok
 }
 
 // loadParts loads the parts of the orders that are rendered next, with one query per

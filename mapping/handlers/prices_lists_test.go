@@ -124,7 +124,7 @@ func TestListsAndSinglesAgree(t *testing.T) {
 			r := productReply{of: of, replyShape: replyShape{inList: inList}, buyer: &buyer{group: 1, Taxes: &taxes, PriceSite: site, now: "2013-01-01 00:00:00"}}
 			r.Dialect = contract.Magento()
 			for _, field := range []string{"regular_price_with_tax", "regular_price_without_tax", "final_price_with_tax", "final_price_without_tax"} {
-				node, _ := r.computedField(field, p)
+				node, _ := r.computedField(nil, &contract.Field{Name: field}, p)
 				shown[i] += node.Text + " "
 			}
 		}

@@ -47,7 +47,7 @@ type replyShape struct {
 // need.
 func (products *Products) newProductReply(c *resource.Call, r *resource.Resource, fields []int, shape replyShape) *productReply {
 	p := &productReply{Resource: *r, of: products, c: c, replyShape: shape}
-	p.Compute = make(map[string]func(*resource.Call, adapter.Record) (codec.Node, bool))
+	p.Compute = p.computedField
 	view := c.Route.View(c.Format)
 	for _, at := range fields {
 		field := &r.Fields.Fields[at]
@@ -57,12 +57,6 @@ func (products *Products) newProductReply(c *resource.Call, r *resource.Resource
 		case field.Attribute != "":
 			p.needed.Stored = append(p.needed.Stored, field.Attribute)
 			continue
-		}
-		p.Compute[field.Name] = func(_ *resource.Call, product adapter.Record) (codec.Node, bool) {
-			if field.FixedTax {
-				return p.fixedTaxes(product.Get(field.Name), field.ByWebsite)
-			}
-			return p.computedField(field.Name, product)
 		}
 		if field.FixedTax {
 			p.needsSite = true
@@ -179,8 +173,11 @@ func (p *productReply) load(ctx context.Context, products []adapter.Record) erro
 }
 
 // computedField returns the value of a field that no single attribute holds.
-func (p *productReply) computedField(name string, product adapter.Record) (codec.Node, bool) {
-	switch name {
+func (p *productReply) computedField(_ *resource.Call, field *contract.Field, product adapter.Record) (codec.Node, bool) {
+	if field.FixedTax {
+		return p.fixedTaxes(product.Get(field.Name), field.ByWebsite)
+	}
+	switch field.Name {
 	case "group_price":
 		return p.groupPrices(product), true
 	case "tier_price":

@@ -17,12 +17,12 @@ type Resource struct {
 	Dialect *contract.Dialect
 	Fields  *contract.FieldTable
 	Source
-	// attributes holds the position of each field's attribute in the schema, or -1 for a
+	// Attributes holds the position of each field's attribute in the schema, or -1 for a
 	// computed field.
 	Attributes []int
-	// compute holds, by field name, the functions for fields that are not rendered as
-	// stored. ok is false if a record has no value.
-	Compute  map[string]func(c *Call, rec adapter.Record) (value codec.Node, ok bool)
+	// Compute returns the value of a computed field; nil if the resource has none. ok is false if the
+	// record has no value.
+	Compute  func(c *Call, field *contract.Field, rec adapter.Record) (value codec.Node, ok bool)
 	slabPool *sync.Pool // slabs for lists
 }
 
@@ -125,6 +125,7 @@ func (r *Resource) Render(c *Call, rec adapter.Record, fields []int) codec.Node 
 // A renderer renders records with the same fields for the same call.
 type renderer struct {
 	call    *Call
+	compute func(*Call, *contract.Field, adapter.Record) (codec.Node, bool)
 	columns []column
 	// The three flags come from the dialect and the table of fields.
 	absentIsNull, emptyRecords, emptyIsNull bool
@@ -163,19 +164,19 @@ func (r *Resource) useSlab(to *renderer, records int) (release func()) {
 	}
 }
 
-// A column is a field in one view: an attribute, the result of a function, or neither.
+// A column is a field in one view: an attribute, a computed field, or neither.
 type column struct {
 	*contract.Field
-	attribute int // position in the schema, -1 for none
-	compute   func(*Call, adapter.Record) (codec.Node, bool)
-	isoTime   bool
-	isNumber  bool // integers are numbers on the wire
+	attribute  int // position in the schema, -1 for none
+	isComputed bool
+	isoTime    bool
+	isNumber   bool // integers are numbers on the wire
 }
 
 // NewRenderer returns a renderer of the given fields for c.
 func (r *Resource) NewRenderer(c *Call, fields []int) *renderer {
 	render := &renderer{
-		call: c, columns: make([]column, len(fields)), zone: r.Zone,
+		call: c, compute: r.Compute, columns: make([]column, len(fields)), zone: r.Zone,
 		absentIsNull: r.Dialect.AbsentIsNull, emptyRecords: r.Dialect.EmptySelections, emptyIsNull: r.Fields.EmptyIsNull,
 	}
 	view := c.Route.View(c.Format)
@@ -183,7 +184,8 @@ func (r *Resource) NewRenderer(c *Call, fields []int) *renderer {
 		field := &r.Fields.Fields[at]
 		col := column{Field: field, attribute: -1, isoTime: field.ISOTime(r.Dialect, view), isNumber: field.IsNumber(r.Dialect)}
 		if !field.Absent(r.Dialect, c.Principal.Role, view) {
-			col.attribute, col.compute = r.Attributes[at], r.Compute[field.Name]
+			col.attribute = r.Attributes[at]
+			col.isComputed = col.attribute < 0 && r.Compute != nil
 		}
 		render.columns[i] = col
 	}
@@ -199,8 +201,8 @@ func (r *renderer) Render(rec adapter.Record) codec.Node {
 		members = append(members, codec.Member{Key: field.Name})
 		value := &members[len(members)-1].Value // written in place, since lists have very many
 		ok := false
-		if field.compute != nil {
-			*value, ok = field.compute(r.call, rec)
+		if field.isComputed {
+			*value, ok = r.compute(r.call, field.Field, rec)
 			if field.isNumber && value.Kind == codec.Text {
 				value.Kind = codec.Number
 			}
