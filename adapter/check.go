@@ -9,6 +9,7 @@ import (
 	"image/png"
 	"io"
 	"net/http"
+	"strings"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -18,9 +19,9 @@ import (
 const maxJPEGScans = 200
 
 // An ImageChecker decides whether bytes are an image (product_parts 2.4, step 5). It decodes the
-// whole image, since a truncated one is refused. The images that it decodes at the same time
-// have at most maxPixels pixels together, so that small files with large images cannot exhaust
-// the memory.
+// whole image, since a truncated one is refused, apart from the ends that imageFormat.end replaces.
+// The images that it decodes at the same time have at most maxPixels pixels together, so that small
+// files with large images cannot exhaust the memory.
 type ImageChecker struct {
 	maxPixels int64
 	inFlight  *semaphore.Weighted
@@ -35,17 +36,24 @@ func NewImageChecker(maxPixels int64) *ImageChecker {
 type imageFormat struct {
 	// pixels returns the number of pixels that decode will produce, without decoding.
 	pixels func(content []byte) (int64, error)
+	// end follows the content: it ends an image whose last bytes are missing, as the original does.
+	// The decoder of a complete image does not read it.
+	end    string
 	decode func(io.Reader) error
 }
+
+// jpegEnd completes a JPEG. Zero bits are a valid code of every Huffman table. This many hold the
+// blocks of the last dozen bytes, however well they are compressed, but not those of half an image.
+var jpegEnd = strings.Repeat("\x00", 320) + "\xff\xd9"
 
 // imageFormats returns the supported formats by media type.
 func imageFormats() map[string]imageFormat {
 	return map[string]imageFormat{
-		"image/gif": {pixels: gifPixels, decode: func(r io.Reader) error {
+		"image/gif": {pixels: gifPixels, end: ";", decode: func(r io.Reader) error {
 			_, err := gif.DecodeAll(r)
 			return err
 		}},
-		"image/jpeg": {pixels: headerPixels(jpeg.DecodeConfig), decode: func(r io.Reader) error {
+		"image/jpeg": {pixels: headerPixels(jpeg.DecodeConfig), end: jpegEnd, decode: func(r io.Reader) error {
 			_, err := jpeg.Decode(r)
 			return err
 		}},
@@ -81,7 +89,7 @@ func (p *ImageChecker) MediaType(ctx context.Context, content []byte) (string, e
 		return "", err
 	}
 	defer p.inFlight.Release(pixels)
-	if format.decode(bytes.NewReader(content)) != nil {
+	if format.decode(io.MultiReader(bytes.NewReader(content), strings.NewReader(format.end))) != nil {
 		return "", nil
 	}
 	return name, nil

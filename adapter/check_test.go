@@ -116,15 +116,30 @@ func TestMediaType(t *testing.T) {
 	}
 }
 
-// TestTruncatedImages checks that an image must be complete.
+// TestTruncatedImages cuts bytes off the ends of images. A JPEG may lack a dozen, and a GIF its trailer.
 func TestTruncatedImages(t *testing.T) {
 	p := NewImageChecker(testPixels)
-	for name, content := range map[string][]byte{"png": aPNG(t, 9, 9), "jpeg": aJPEG(t, 9, 9), "gif": aGIF(t, 2, 9, 9)} {
-		for length := range content {
-			if got, err := p.MediaType(t.Context(), content[:length]); got != "" || err != nil {
-				t.Errorf("%s: %d of %d bytes are accepted as %s (%v)", name, length, len(content), got, err)
+	flat := image.NewRGBA(image.Rect(0, 0, 64, 64))
+	colored := encoded(t, func(b *bytes.Buffer) error { return jpeg.Encode(b, flat, nil) })
+	noisy := aJPEG(t, 60, 60)
+	for _, tt := range []struct {
+		name          string
+		content       []byte
+		most, tooMany int // bytes that may be missing, and from how many on it is refused
+	}{
+		{"PNG", aPNG(t, 9, 9), 0, 1},
+		{"GIF", aGIF(t, 1, 9, 9), 1, 2},
+		{"JPEG", noisy, 12, len(noisy) / 2},
+		{"JPEG of one color", colored, 12, len(colored) / 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for lacks := range tt.content {
+				got, err := p.MediaType(t.Context(), tt.content[:len(tt.content)-lacks])
+				if err != nil || got == "" && lacks <= tt.most || got != "" && lacks >= tt.tooMany {
+					t.Errorf("without %d of %d bytes: %q (%v)", lacks, len(tt.content), got, err)
+				}
 			}
-		}
+		})
 	}
 }
 

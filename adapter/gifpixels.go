@@ -50,7 +50,7 @@ func (g *gifReader) skipDataBlocks() {
 }
 
 // gifPixels returns the number of pixels in all images of a GIF together, or of its
-// screen if that is larger. It decodes no image.
+// screen if that is larger. It decodes no image. The trailer may be missing.
 func gifPixels(content []byte) (int64, error) {
 	g := &gifReader{rest: content}
 	g.next(len("GIF89a"))
@@ -59,6 +59,9 @@ func gifPixels(content []byte) (int64, error) {
 	g.skipColorTable(header[0])
 	pixels := int64(0)
 	for !g.truncated {
+		if len(g.rest) == 0 {
+			return max(pixels, screen), nil
+		}
 		switch g.next(1)[0] {
 		case 0x21: // extension: label, data
 			g.next(1)
