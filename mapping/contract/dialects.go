@@ -120,6 +120,9 @@ type Dialect struct {
 	// addresses of orders round to the nearest integer, as recorded. Otherwise no record
 	// matches such an id (wire 2).
 	TruncatesIDs bool
+	// OwnRecords: an update that sends a record back changes just the fields that differ from it;
+	// otherwise all are checked and stored (rulings 22).
+	OwnRecords bool
 	// TypeParameter: the parameter type of the query chooses the web service of the original,
 	// of which there is only this one; otherwise it is ignored (wire 2).
 	TypeParameter bool
@@ -235,7 +238,7 @@ func Documented() *Dialect {
 		DefaultFormats: true, EmptySelections: true, AbsentIsNull: true,
 		PartialUpdates: true, EmptyValues: true, SuccessFirst: true, TwoStreetLines: true, CategoryView: true,
 		RejectsNonScalars: true, AssumesManagedStock: true,
-		UnnamedFromTwo: true, ExcludeFlag: true, Validators: true,
+		UnnamedFromTwo: true, ExcludeFlag: true, Validators: true, OwnRecords: true,
 	}
 }
 

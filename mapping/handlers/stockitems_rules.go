@@ -121,6 +121,9 @@ func (rules *stockRules) parseField(change *stockChange, m *codec.Member) {
 // Apply returns the values that a save writes over current, including its side effects.
 func (rules *stockRules) Apply(change stockChange, current adapter.Record) adapter.Record {
 	next := adapter.NewRecord(current.Schema)
+	if rules.Dialect.OwnRecords && len(change.Values) == 0 && !change.IsNewProduct {
+		return next
+	}
 	for at, node := range change.Values {
 		next.Values[at] = change.stored(&current.Schema.Attributes[at], node)
 	}

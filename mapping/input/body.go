@@ -163,7 +163,7 @@ func (b *Body) checkValue(rule *Rule, n *codec.Node) {
 	case contract.Email:
 		b.checkEmail(rule, n)
 	case contract.BirthDate:
-		_, fault = parseBirthDate(n, b.dates.Order)
+		_, fault = b.birthDate(n)
 	case contract.Password:
 		b.Password = strings.Trim(n.String(), Blanks)
 		if utf8.RuneCountInString(b.Password) < int(rule.Min) {

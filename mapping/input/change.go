@@ -49,7 +49,7 @@ func (b *Body) value(rule *Rule, n *codec.Node) adapter.Value {
 	}
 	switch rule.Check {
 	case contract.BirthDate:
-		day, _ := parseBirthDate(n, b.dates.Order)
+		day, _ := b.birthDate(n)
 		return adapter.TextValue(day)
 	case contract.Option:
 		codes := rule.Options

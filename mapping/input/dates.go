@@ -185,6 +185,14 @@ var digitGroups = regexp.MustCompile(`[0-9]+`)
 // after the decimal point, and the exponent.
 var bareNumber = regexp.MustCompile(`^[+-]?(?:([0-9]+)(?:\.([0-9]*))?|\.[0-9]+)(?:[eE]([+-]?[0-9]+))?$`)
 
+// birthDate is parseBirthDate, and reads the form of replies in the dialects that take their records back.
+func (b *Body) birthDate(n *codec.Node) (stored string, fault contract.FaultKey) {
+	if day, err := time.Parse(time.DateTime, n.Text); err == nil && day.Year() > 0 && b.dialect.OwnRecords {
+		return day.Format(time.DateOnly) + " 00:00:00", 0
+	}
+	return parseBirthDate(n, b.dates.Order)
+}
+
 // parseBirthDate reads a date sent as three numbers in an order (customers 4), whatever the
 // type of the value and whatever separates or follows the numbers. Days beyond the end of
 // a month run over into the next month, and day or month 0 means the one before the

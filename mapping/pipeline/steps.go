@@ -35,6 +35,7 @@ func steps() []step {
 		decodeBody,
 		checkBodyShape,
 		reserveEntries,
+		dropUnchanged,
 		dropUnwritable,
 		checkLateRefusal,
 	}
@@ -51,6 +52,9 @@ func (s *Pipeline) runSteps(ctx context.Context, c *Run) error {
 
 // handle runs the handler of c, which has passed the steps.
 func (s *Pipeline) handle(ctx context.Context, c *Run) (*resource.Reply, error) {
+	if c.unchanged {
+		return &resource.Reply{}, nil
+	}
 	if s.settings.AwaitChanges != nil {
 		s.awaitChanges(ctx)
 	}
@@ -275,6 +279,7 @@ func decodeBody(ctx context.Context, s *Pipeline, c *Run) error {
 	if err := s.requests.reserve(ctx, c, codec.Cost(format, body)); err != nil {
 		return err
 	}
+	c.bodyFormat = format
 	c.Body, err = codec.Decode(format, body)
 	switch {
 	case errors.Is(err, codec.ErrAlphabet):
@@ -345,7 +350,7 @@ func reserveEntries(ctx context.Context, s *Pipeline, c *Run) error {
 func dropUnwritable(_ context.Context, s *Pipeline, c *Run) error {
 	created := c.Method == contract.POST && c.Route.Shape == contract.Collection && !c.List
 	changed := c.Method == contract.PUT && c.Route.Shape == contract.Entity
-	if !created && !changed {
+	if !created && !changed || c.unchanged {
 		return nil
 	}
 	c.Body.Members = c.WritableMembers(s.dialect, c.Body.Members)
