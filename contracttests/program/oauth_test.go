@@ -25,6 +25,8 @@ func TestExplain(t *testing.T) {
 		{"file", []string{file}, "", []string{"request  GET http://x/api/rest/orders", "verdict  accepted"}, true},
 		{"standard input", []string{"-"}, "https://x/api/rest/orders?a=\x1b[31m\nAuthorization: " + apptest.DemoAdmin(), []string{"https://x/api/rest/orders?a=\uFFFD[31m"}, false},
 		{"URL and header", []string{"-H", "Authorization: " + strings.Replace(apptest.DemoAdmin(), "dddd", "", 1), "http://x/api/rest/orders"}, "", []string{"refused: signature_invalid", "fault"}, false},
+		{"request token", []string{"--request-token", "-H", `Authorization: OAuth oauth_consumer_key="` + strings.Repeat("7", 32) + `", oauth_callback="oob", oauth_signature_method="PLAINTEXT", oauth_signature="` + strings.Repeat("8", 32) + `%26"`,
+			"POST http://x/oauth/initiate"}, "", []string{"verdict  accepted"}, true},
 		{"guest", []string{"PUT http://x/api/rest/orders"}, "", []string{"Guest", "no header Authorization"}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -42,6 +42,10 @@ func TestAcceptedWays(t *testing.T) {
 		{name: "plus as itself", query: "a=c+d", signed: "a=c%2Bd&", plusAsSpace: true, accepted: true},
 		{name: "plus of a form as a space", form: "a=b+c", signed: "a=b%20c&", accepted: true},
 		{name: "plus of a form as itself", form: "a=b+c", signed: "a=b%2Bc&", want: []string{"plus_kept"}},
+		{name: "a repeated name, unsorted", query: "a=2&a=1", signed: "a=2&a=1&", want: []string{"values_not_sorted", "library"}},
+		{name: "names not encoded", query: "filter%5B1%5D%5Battribute%5D=x", signed: "filter[1][attribute]=x&", want: []string{"names_not_encoded", "library"}},
+		{name: "names encoded twice", query: "filter%5B1%5D%5Battribute%5D=x", signed: "filter%255B1%255D%255Battribute%255D=x&", want: []string{"names_encoded_twice", "library"}},
+		{name: "https and no port", query: "a=1", signed: "a=1&", origin: "https://shop.example", want: []string{"scheme", "port_left_out"}},
 		{name: "plus of a form as a space, no token secret", form: "a=b+c", signed: "a=b%20c&", key: noTokenSecret, want: []string{"token_secret_left_out"}},
 	}
 	for _, tt := range tests {

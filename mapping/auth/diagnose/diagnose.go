@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/mapping/auth"
@@ -269,7 +270,7 @@ func (r *Report) checkParameters(s *signed, o *Options) {
 		case seen[p.name]:
 			r.fault("duplicate", "The parameter %s is sent twice; the last one counts.", name)
 		case !slices.Contains(known, p.name):
-			r.fault("unknown_parameter", "The parameter %s is not one of OAuth 1.0a.", name)
+			r.hint("unknown_parameter", "The parameter %s is not one of OAuth 1.0a. It is signed, and has no effect.", name)
 		}
 		seen[p.name] = true
 		r.checkEncoding(s, p)
@@ -395,7 +396,7 @@ func (r *Report) checkSignatureForm(s *signed, plaintext bool) {
 // checkRequest examines the parts of the request that a signature covers, apart from the OAuth
 // parameters.
 func (r *Report) checkRequest(s *signed, o *Options) {
-	if _, err := url.ParseRequestURI(s.path); err != nil || strings.ContainsAny(s.request.Target, " \"<>\\^`{|}") {
+	if _, err := url.ParseRequestURI(s.path); err != nil || strings.ContainsAny(s.request.Target, " \"<>\\^`{|}") || strings.ContainsFunc(s.request.Target, func(r rune) bool { return r > unicode.MaxASCII }) {
 		r.fault("url", "The URL has characters that must be percent-encoded.")
 	}
 	if u := o.PublicURL; u != nil && (!strings.EqualFold(u.Host, s.request.Host) || u.Scheme != s.scheme) {

@@ -26,23 +26,29 @@ func mistakes(s *signed, o *Options) []mistake {
 			_, query, _ := strings.Cut(s.request.Target, "?")
 			v.query, v.path = nil, v.path+"?"+query
 		}},
+		{"query_in_url_too", "query", "The query belongs only among the parameters of the base string, not also into its URL.", func(v *variant) {
+			_, query, _ := strings.Cut(s.request.Target, "?")
+			v.path += "?" + query
+		}},
 		{"form_left_out", "form", "Sign the parameters of the form-encoded body, too.", func(v *variant) { v.form = nil }},
 		{"body_signed", "form", "Only a body whose Content-Type is " + formType + " is signed; this one is not.", func(v *variant) {
 			if len(v.form) == 0 {
 				v.form = parsePairs(s.request.Body)
 			}
 		}},
-		{"scheme", "origin", "The URL of the base string has the other scheme of http and https. Behind a proxy that ends TLS, see trusted_proxies and public_url.", func(v *variant) {
+		{"scheme", "scheme", "The URL of the base string has the other scheme of http and https. Behind a proxy that ends TLS, see trusted_proxies and public_url.", func(v *variant) {
 			scheme, rest, _ := strings.Cut(v.origin, "://")
 			other := map[string]string{"http": "https", "https": "http"}[scheme]
 			v.origin = other + "://" + withoutDefaultPort(other, rest)
 		}},
-		{"default_port", "origin", "The URL of the base string has the default port; leave it out.", func(v *variant) {
+		{"default_port", "port", "The URL of the base string has the default port; leave it out.", func(v *variant) {
 			scheme, rest, _ := strings.Cut(v.origin, "://")
 			v.origin = scheme + "://" + rest + map[string]string{"http": ":80", "https": ":443"}[scheme]
 		}},
-		{"port_left_out", "origin", "The URL of the base string lacks the port.", func(v *variant) { v.origin = withoutPort(v.origin) }},
-		{"host_case", "origin", "The host in the base string must be in lower case.", func(v *variant) { v.origin = s.scheme + "://" + s.request.Host }},
+		{"port_left_out", "port", "The URL of the base string lacks the port.", func(v *variant) { v.origin = withoutPort(v.origin) }},
+		{"host_case", "host", "The host in the base string must be in lower case.", func(v *variant) {
+			v.origin = strings.Replace(v.origin, strings.ToLower(s.request.Host), s.request.Host, 1)
+		}},
 		{"path_decoded", "path", "The path in the base string must be as it is sent, with its percent escapes.", func(v *variant) { v.path = decode(v.path) }},
 		{"slash_added", "path", "The path in the base string has a slash at its end that the request lacks.", func(v *variant) { v.path = strings.TrimRight(v.path, "/") + "/" }},
 		{"slash_left_out", "path", "The path in the base string lacks the slash at the end of the request's.", func(v *variant) { v.path = strings.TrimRight(v.path, "/") }},
@@ -65,6 +71,30 @@ func mistakes(s *signed, o *Options) []mistake {
 		{"values_encoded_twice", "values", "The values are percent-encoded once too often: decode what is sent before it is signed.", func(v *variant) {
 			v.value = func(p *parameter) string { return escape(escape(p.value)) }
 		}},
+		{"non_ascii_encoded_twice", "values", "The bytes of non-ASCII characters are encoded as if each were a character: decode the value as UTF-8 before it is signed.", func(v *variant) {
+			v.value = func(p *parameter) string { return escape(fromLatin1(p.value)) }
+		}},
+		{"names_not_encoded", "names", "The names of parameters must be percent-encoded, too, before they are joined with the values.", func(v *variant) {
+			v.name = func(p *parameter) string { return p.name }
+		}},
+		{"names_encoded_twice", "names", "The names of parameters are percent-encoded once too often: decode what is sent before it is signed.", func(v *variant) {
+			v.name = func(p *parameter) string { return escape(escape(p.name)) }
+		}},
+		{"nested_as_object", "names", "A parameter with brackets in its name is signed as the text [object Object]: sign the name and the value as they are sent.", nestedAsObject},
+		{"index_left_out", "names", "The indexes are missing in names such as a[1], which are signed as a[]: sign the name as it is sent.", func(v *variant) {
+			v.name = func(p *parameter) string { return escape(index.ReplaceAllString(p.name, "[]")) }
+		}},
+		{"first_value_only", "repeated", "Only the first value of a repeated parameter is signed: sign all.", func(v *variant) {
+			seen := map[string]bool{}
+			v.query = slices.DeleteFunc(slices.Clone(v.query), func(p parameter) bool {
+				again := seen[p.name]
+				seen[p.name] = true
+				return again
+			})
+		}},
+		{"repeated_indexed", "repeated", "The values of a repeated parameter are signed with an index in the name, such as a[0]: sign the name as it is sent.", repeatedIndexed},
+		{"as_sent", "values", "Names and values must be decoded, and then percent-encoded in the base string, instead of signed as they are sent.", signAsSent},
+		{"question_mark", "values", "The question mark before the query is no part of the first parameter, and names and values must be decoded and then percent-encoded.", questionMark},
 		{"space_as_plus", "values", "A space must be encoded as %20 in the base string, not as a plus sign.", func(v *variant) {
 			v.value = func(p *parameter) string { return url.QueryEscape(p.value) }
 		}},
@@ -77,16 +107,17 @@ func mistakes(s *signed, o *Options) []mistake {
 		}},
 		{"parameters_not_encoded", "normalized", "The joined parameters must be percent-encoded as a whole.", func(v *variant) { v.encodeParameters = false }},
 		{"url_not_encoded", "url", "The URL must be percent-encoded in the base string.", func(v *variant) { v.encodeURL = false }},
-		{"not_sorted", "order", "The parameters must be sorted by name.", func(v *variant) { v.compare = nil }},
+		{"values_not_sorted", "order", "The parameters must be sorted by name, then by value.", func(v *variant) { v.byNameOnly = true }},
+		{"not_sorted", "order", "The parameters must be sorted by name, then by value.", func(v *variant) { v.compare = nil }},
 		{"lower_case_escapes", "hex", "The hexadecimal digits of percent escapes must be in upper case.", func(v *variant) { v.lowerHex = true }},
 		{"method_case", "method", "The method must be in upper case in the base string.", func(v *variant) { v.method = strings.ToLower(v.method) }},
-		{"token_left_out", "oauth", "Sign oauth_token, too.", without("oauth_token")},
-		{"version_left_out", "oauth", "Sign oauth_version, too, if it is sent.", without("oauth_version")},
-		{"nonce_left_out", "oauth", "Sign oauth_nonce, too.", without("oauth_nonce")},
-		{"signature_signed", "oauth", "oauth_signature itself is not signed.", func(v *variant) {
+		{"token_left_out", "token", "Sign oauth_token, too.", without("oauth_token")},
+		{"version_left_out", "version", "Sign oauth_version, too, if it is sent.", without("oauth_version")},
+		{"nonce_left_out", "nonce", "Sign oauth_nonce, too.", without("oauth_nonce")},
+		{"signature_signed", "signature", "oauth_signature itself is not signed.", func(v *variant) {
 			v.oauth = append(slices.Clone(v.oauth), parameter{name: "oauth_signature"})
 		}},
-		{"realm_signed", "oauth", "The realm of the header is not signed.", func(v *variant) {
+		{"realm_signed", "realm", "The realm of the header is not signed.", func(v *variant) {
 			for _, p := range s.header {
 				if p.name == "realm" {
 					v.oauth = append(slices.Clone(v.oauth), p)
@@ -214,20 +245,21 @@ func (r *Report) findMistakes(s *signed, o *Options) {
 	for _, way := range ways {
 		for _, m := range all {
 			if fits(way, m) {
-				r.fault(m.code, "The signature fits with one mistake: %s", m.message)
-				r.acceptWay(way)
+				r.nameMistakes(way, m)
 				return
 			}
 		}
+	}
+	if made := libraryMistakes(all, func(made ...mistake) bool { return fits(nil, made...) }); made != nil {
+		r.nameMistakes(nil, made...)
+		return
 	}
 	if len(s.request.Target)+len(s.request.Body) <= maxSearched {
 		for _, way := range ways {
 			for i, one := range all {
 				for _, other := range all[i+1:] {
 					if one.about != other.about && fits(way, one, other) {
-						r.fault(one.code, "The signature fits with two mistakes. The first: %s", one.message)
-						r.fault(other.code, "The second: %s", other.message)
-						r.acceptWay(way)
+						r.nameMistakes(way, one, other)
 						return
 					}
 				}

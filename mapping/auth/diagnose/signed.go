@@ -176,9 +176,10 @@ func (s *signed) with(secrets *Secrets, made []mistake) *variant {
 type variant struct {
 	method, origin, path string
 	oauth, query, form   parameters
-	value                func(*parameter) string // the encoded value of a parameter
+	name, value          func(*parameter) string // the encoded name and value of a parameter
 	compare              func(a, b string) int   // the order of encoded names and values; nil: as sent
 	lastOnly             bool                    // covered are the last value of a name, and pairs with one "="
+	byNameOnly           bool                    // values of the same name are in the order in which they are sent
 	encodeParameters     bool                    // the joined parameters are encoded once more
 	encodeURL            bool
 	lowerHex             bool
@@ -192,7 +193,7 @@ func newVariant(s *signed, secrets *Secrets) *variant {
 	v := &variant{
 		method: strings.ToUpper(s.request.Method), origin: s.origin(), path: s.path,
 		encodeParameters: true, encodeURL: true, key: escape(secrets.Consumer) + "&" + escape(secrets.Token), credentials: s.oauth, secrets: secrets,
-		value: func(p *parameter) string { return escape(p.value) }, compare: strings.Compare,
+		name: func(p *parameter) string { return escape(p.name) }, value: func(p *parameter) string { return escape(p.value) }, compare: strings.Compare,
 	}
 	for _, p := range s.oauth {
 		if p.name != "oauth_signature" {
@@ -228,7 +229,7 @@ func (v *variant) base() string {
 	for _, list := range lists {
 		for i := range list {
 			if p := &list[i]; !v.lastOnly || p.valid && !strings.Contains(p.raw, "=") {
-				pairs = append(pairs, pair{escape(p.name), v.value(p)})
+				pairs = append(pairs, pair{v.name(p), v.value(p)})
 			}
 		}
 	}
@@ -247,7 +248,10 @@ func (v *variant) base() string {
 	}
 	if v.compare != nil {
 		slices.SortStableFunc(pairs, func(a, b pair) int {
-			return cmp.Or(v.compare(a.name, b.name), strings.Compare(a.name, b.name), v.compare(a.value, b.value))
+			if byName := cmp.Or(v.compare(a.name, b.name), strings.Compare(a.name, b.name)); byName != 0 || v.byNameOnly {
+				return byName
+			}
+			return v.compare(a.value, b.value)
 		})
 	}
 	joined := make([]string, len(pairs))

@@ -57,18 +57,27 @@ func newDemoKeyring() (*keyring, error) {
 		t.ConsumerID, t.Type = consumer.ID, adapter.AccessToken
 		grant.Tokens = append(grant.Tokens, t)
 	}
-	return &keyring{Credentials: demoCredentials{grant}, grants: []adapter.Grant{grant}, close: func() error { return nil }}, nil
+	consent := data.ConsentConsumer
+	consent.ID = consumer.ID + 1
+	return &keyring{Credentials: demoCredentials{grant, consent}, grants: []adapter.Grant{grant}, close: func() error { return nil }}, nil
 }
 
 // demoCredentials are the credentials of the demo store.
-type demoCredentials struct{ grant adapter.Grant }
+type demoCredentials struct {
+	grant   adapter.Grant
+	consent adapter.Consumer // without tokens
+}
 
-// Consumer returns the consumer of the demo store.
+// Consumer returns a consumer of the demo store.
 func (d demoCredentials) Consumer(_ context.Context, key string) (adapter.Consumer, error) {
-	if !strings.EqualFold(key, d.grant.Consumer.Key) {
+	switch {
+	case strings.EqualFold(key, d.grant.Consumer.Key):
+		return d.grant.Consumer, nil
+	case strings.EqualFold(key, d.consent.Key):
+		return d.consent, nil
+	default:
 		return adapter.Consumer{}, &adapter.Error{Kind: adapter.NotFound, Op: "find consumer"}
 	}
-	return d.grant.Consumer, nil
 }
 
 // Token returns a token of the demo store.
