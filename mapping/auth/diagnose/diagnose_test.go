@@ -60,11 +60,17 @@ func request(line, headerLine string) string {
 // its findings.
 func codes(t testing.TB, text string, o diagnose.Options) (*diagnose.Report, []string) {
 	t.Helper()
+	return codesAt(t, text, o, now)
+}
+
+// codesAt is codes at another time, in seconds since 1970.
+func codesAt(t testing.TB, text string, o diagnose.Options, at int64) (*diagnose.Report, []string) {
+	t.Helper()
 	r, err := diagnose.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Now = func() time.Time { return time.Unix(now, 0) }
+	o.Now = func() time.Time { return time.Unix(at, 0) }
 	report, err := diagnose.Diagnose(t.Context(), r, o)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@
 //
 // # How it is tested
 //
-// A signer of the tests makes each mistake, and the diagnosis has to find it. Fuzz targets feed
-// arbitrary input to the parsers and the diagnosis.
+// A signer of the tests makes each mistake, and the diagnosis has to find it. A file of testdata has what
+// 29 libraries sent for the same requests. Of 10,000 random requests that are signed rightly, none may have
+// a mistake. Fuzz targets feed arbitrary input to the parsers and the diagnosis.
 package diagnose
