@@ -123,6 +123,9 @@ type Dialect struct {
 	// OwnRecords: an update that sends a record back changes just the fields that differ from it;
 	// otherwise all are checked and stored (rulings 22).
 	OwnRecords bool
+	// Scripts: the interface is also behind the scripts of a shop whose web server rewrites no addresses
+	// (rulings 23).
+	Scripts bool
 	// TypeParameter: the parameter type of the query chooses the web service of the original,
 	// of which there is only this one; otherwise it is ignored (wire 2).
 	TypeParameter bool
@@ -251,7 +254,7 @@ func Magento() *Dialect {
 		ContinuesAfterSaveError: true, ConfirmationKeys: true,
 		CastsLists: true, UnknownUploads: true, DeletesEverywhere: true,
 		PlainStoreIDs: true, CopiesWebsiteValues: true, TruncatesIDs: true, PriceIndex: true, URLKeyByWebsite: true,
-		TypeParameter: true, CategoryLists: true, StoreParameter: true,
+		TypeParameter: true, Scripts: true, CategoryLists: true, StoreParameter: true,
 	}
 }
 

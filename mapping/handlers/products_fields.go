@@ -377,7 +377,7 @@ var base64PathReplacer = strings.NewReplacer("+", "-", "/", "_", "=", ",")
 // request. Its form key differs from call to call.
 func (p *productReply) buyNowURL(product adapter.Record) string {
 	p.c.FormKey = resource.NewFormKey()
-	back := base64.StdEncoding.EncodeToString([]byte(p.of.links.Base(p.c) + p.c.HTTP.URL.RequestURI()))
+	back := base64.StdEncoding.EncodeToString([]byte(p.of.links.Base(p.c) + resource.CalledURI(p.c.HTTP)))
 	return p.of.links.Page(p.c, "/checkout/cart/add/uenc/"+base64PathReplacer.Replace(back)+
 		"/product/"+strconv.FormatInt(product.Get("entity_id").Int(), 10)+"/form_key/"+p.c.FormKey+"/")
 }

@@ -277,6 +277,22 @@ func Below(basePath string, inside, api http.Handler) http.Handler {
 	})
 }
 
+// BehindScripts returns a handler that passes requests to next, those behind a script of dialect d as if
+// their clients had called the interface itself. withCode: the code of a store view may stand in front.
+func BehindScripts(d *contract.Dialect, withCode bool, next http.Handler) http.Handler {
+	if !d.Scripts {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !resource.IsAPIRequest(r) {
+			if script, behind := d.CutScript(r.URL.EscapedPath(), r.URL.RawQuery, withCode); script != "" {
+				r = resource.CutScript(r, script, behind)
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // isOutside reports whether r is not below the base path.
 func (a *API) isOutside(r *http.Request) bool {
 	return a.BasePath != "" && r.Context().Value(outsideBase{}) != nil

@@ -79,26 +79,10 @@ func (s *Pipeline) awaitChanges(ctx context.Context) {
 // checkWebService refuses requests whose query chooses another web service of the original
 // (wire 2). It runs first, as the original then asks neither for formats nor for credentials.
 func checkWebService(_ context.Context, s *Pipeline, c *Run) error {
-	if s.dialect.TypeParameter && !choosesREST(c.HTTP.URL.RawQuery) {
+	if s.dialect.TypeParameter && !contract.ChoosesREST(c.HTTP.URL.RawQuery, true) {
 		return s.dialect.Fault(contract.WebServiceUnknown)
 	}
 	return nil
-}
-
-// choosesREST reports whether the last parameter type of a query, if there is one, is rest.
-func choosesREST(query string) bool {
-	chosen := true
-	for query != "" {
-		var pair string
-		pair, query, _ = strings.Cut(query, "&")
-		name, value, _ := strings.Cut(pair, "=")
-		if name = strings.TrimLeft(contract.FormDecode(name), " "); name == "type" {
-			chosen = contract.FormDecode(value) == "rest"
-		} else if strings.HasPrefix(name, "type[") && strings.Contains(name, "]") {
-			chosen = false // a list
-		}
-	}
-	return chosen
 }
 
 // negotiate chooses the format of the reply from the Accept header (wire 5). It runs

@@ -153,6 +153,9 @@ func (g *Guests) Fingerprint(r *http.Request, scheme string) (sum [32]byte, ok b
 	if r.URL.ForceQuery {
 		text = append(text, '?')
 	}
+	if resource.ScriptOf(r) != "" { // which links name
+		text = AppendSized(text, resource.CalledURI(r))
+	}
 	for _, header := range [...]string{"Accept", "Version"} {
 		values := r.Header[header]
 		text = binary.AppendUvarint(text, uint64(len(values)))
@@ -199,7 +202,7 @@ func (g *Guests) CacheKey(c *resource.Call, at int) [32]byte {
 		}
 	}
 	if call.showsRequestURL {
-		hashText(sum, c.HTTP.URL.RequestURI())
+		hashText(sum, resource.CalledURI(c.HTTP))
 	}
 	return [32]byte(sum.Sum(nil))
 }

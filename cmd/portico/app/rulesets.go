@@ -58,6 +58,10 @@ func (p *ruleParts) newRuleSet(cfg *config.Config) (*ruleSet, error) {
 	if err != nil {
 		return nil, err
 	}
+	dialect, err := program.Dialect(cfg)
+	if err != nil {
+		return nil, err
+	}
 	requests, err := mirror.NewRequests(schemas, fields)
 	if err != nil {
 		return nil, err
@@ -88,7 +92,7 @@ func (p *ruleParts) newRuleSet(cfg *config.Config) (*ruleSet, error) {
 		options = nil
 	}
 	set := &ruleSet{api: api, watchers: watchers, requests: requests, reference: newReference(p.program, cfg, p.isOffered, options), idle: make(chan struct{})}
-	set.handler = httpapi.Below(api.BasePath, watchers.wrap(engine, api.Scheme), engine)
+	set.handler = httpapi.Below(api.BasePath, httpapi.BehindScripts(dialect, cfg.Store.CodeInLinks, watchers.wrap(engine, api.Scheme)), engine)
 	set.inProgress.Store(1)
 	// The next rule set starts from this one: it keeps the rates whose limits do not change.
 	p.service, p.api = service, api

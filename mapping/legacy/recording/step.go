@@ -11,6 +11,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 	"github.com/portico-commerce/portico/mapping/redact"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // A conversation is one exchange in the file format of the contract suite.
@@ -90,6 +91,9 @@ func newConversation(o *Options, e *proxy.Exchange) (*conversation, error) {
 	}
 	if s.Response, note = maskedReply(o, bases, e); note != "" {
 		notes = append(notes, note)
+	}
+	if script := resource.ScriptOf(e.Request); script != "" {
+		notes = append(notes, "It was called behind "+string(script)+".")
 	}
 	if e.Legacy {
 		notes = append(notes, "The legacy store answered.")

@@ -11,6 +11,7 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/legacy/proxy"
 	"github.com/portico-commerce/portico/mapping/redact"
+	"github.com/portico-commerce/portico/mapping/resource"
 )
 
 // A Caller is the combination of properties by which requests are counted.
@@ -170,6 +171,9 @@ func usesOf(e *proxy.Exchange) []string {
 	}
 	if e.Request.Header.Get("Version") != "" {
 		add("Version")
+	}
+	if script := resource.ScriptOf(e.Request); script != "" {
+		add("called behind", string(script))
 	}
 	if e.Route != nil {
 		for _, place := range []string{"store", "category"} {

@@ -3,7 +3,9 @@ package recording
 import (
 	"fmt"
 	"github.com/portico-commerce/portico/config/testenv"
+	"github.com/portico-commerce/portico/mapping/contract"
 	"github.com/portico-commerce/portico/mapping/legacy/proxy"
+	"github.com/portico-commerce/portico/mapping/resource"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -67,6 +69,12 @@ func TestUses(t *testing.T) {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})
+	}
+	behind := exchanged("GET", "/index.php/api/rest/orders", func(e *proxy.Exchange) {
+		e.Request = resource.CutScript(e.Request, contract.IndexScript, "/api/rest/orders")
+	})
+	if got := strings.Join(usesOf(behind), ", "); got != "called behind /index.php" {
+		t.Error(got)
 	}
 	headers := exchanged("GET", "/api/rest/orders", func(e *proxy.Exchange) {
 		e.Request.Header.Set("Accept", "application/xml;q=0.5, */*")
