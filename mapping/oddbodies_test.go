@@ -415,3 +415,19 @@ func oddPart(t testing.TB, v oddValue, name, part string, list bool) oddValue {
 	}
 	return outer
 }
+
+// TestCrashesNameTheField checks that the log names the field of a value that the original does not
+// survive, and not the value.
+func TestCrashesNameTheField(t *testing.T) {
+	inBothDialects(t, func(t *testing.T, s *shop) {
+		for _, tt := range []struct{ target, field, value string }{
+			{"/customers/1", "firstname", `["secret"]`}, {"/customers/1", "dob", `"secret"`}, {"/products/2", "special_from_date", `["secret"]`},
+			{"/products/2", "stock_data", `"secret"`},
+		} {
+			r := s.send("PUT", tt.target, `{"`+tt.field+`":`+tt.value+`}`)
+			if r.Refusal != "a value of "+tt.field+" that the original system does not survive" {
+				t.Errorf("%s %s: %d %q", tt.target, tt.field, r.Status, r.Refusal)
+			}
+		}
+	})
+}

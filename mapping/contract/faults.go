@@ -395,5 +395,10 @@ func (d *Dialect) Fault(key FaultKey, args ...any) Fault {
 	return f
 }
 
+// Crash returns the dialect's entry for a value of a field that the original system does not survive.
+func (d *Dialect) Crash(field string) Fault {
+	return d.Fault(ValueCrash).Because("a value of " + field + " that the original system does not survive")
+}
+
 // hideValues replaces the verbs of messages.
 var hideValues = strings.NewReplacer("%s", "…", "%d", "…")

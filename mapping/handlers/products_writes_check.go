@@ -15,8 +15,8 @@ import (
 // validation (products 5.3), or the first fault that the original only finds when it
 // saves (products 5.5).
 func (w *write) check(ctx context.Context) error {
-	if w.crashesOriginal() {
-		return w.Dialect.Fault(contract.ValueCrash)
+	if field := w.crashingField(); field != "" {
+		return w.Dialect.Crash(field)
 	}
 	if w.hasTooManyEntries() {
 		return w.Dialect.Fault(contract.RequestInvalid)
@@ -49,16 +49,19 @@ func (w *write) check(ctx context.Context) error {
 	return nil
 }
 
-// crashesOriginal reports whether the body holds a list where the original needs a text
-// for its own purposes, or a text where it needs a list (products 2).
-func (w *write) crashesOriginal() bool {
-	if w.New && len(w.Entries("type_id")) > 0 || w.needsURLKey(w.current) && len(w.Entries("name")) > 0 {
-		return true
+// crashingField returns the field that holds a list where the original needs a text for its own purposes,
+// or a text where it needs a list, or "" (products 2).
+func (w *write) crashingField() string {
+	data, ok := w.Sent(stockDataName)
+	switch {
+	case w.New && len(w.Entries("type_id")) > 0:
+		return "type_id"
+	case w.needsURLKey(w.current) && len(w.Entries("name")) > 0:
+		return "name"
+	case ok && data.Kind != codec.Struct && (data.Kind != codec.False || w.Dialect.RejectsNonScalars):
+		return stockDataName
 	}
-	if data, ok := w.Sent(stockDataName); ok && data.Kind != codec.Struct && (data.Kind != codec.False || w.Dialect.RejectsNonScalars) {
-		return true
-	}
-	return w.CrashesOnList()
+	return w.CrashingList()
 }
 
 func (w *write) hasTooManyEntries() bool {

@@ -140,16 +140,20 @@ func (b *Body) checkList(rule *Rule, n *codec.Node) (done bool) {
 	return true
 }
 
-// CrashesOnList reports whether the body holds a list on which the original crashes before
-// it checks anything else (products 2).
-func (b *Body) CrashesOnList() bool {
-	return slices.ContainsFunc(b.Rules, func(r Rule) bool {
+// CrashingList returns the field with a list on which the original crashes before it checks anything
+// else (products 2), or "".
+func (b *Body) CrashingList() (field string) {
+	for i := range b.Rules {
+		r := &b.Rules[i]
 		n, ok := b.Get(r.Field)
 		if !ok || n.Kind != codec.Struct {
-			return false
+			continue
 		}
-		return r.EmptyListCrash(b.dialect) || len(n.Members) > 0 && (r.ListCrash || r.Check == contract.Typed && r.Kind == adapter.KindTime)
-	})
+		if r.EmptyListCrash(b.dialect) || len(n.Members) > 0 && (r.ListCrash || r.Check == contract.Typed && r.Kind == adapter.KindTime) {
+			return r.Field
+		}
+	}
+	return ""
 }
 
 // checkValue checks a value that is not empty, for the checks that need no codes.

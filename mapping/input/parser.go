@@ -113,6 +113,8 @@ func (b *Body) Report(rule *contract.Rule, key contract.FaultKey, n *codec.Node)
 	switch key {
 	case contract.OptionInvalid, contract.OptionUnknown:
 		b.Add(key, MessageValue(n), rule.Field)
+	case contract.ValueCrash:
+		b.add(b.dialect.Crash(rule.Field), true)
 	case contract.BrokenRule:
 		b.Add(key, rule.Field, strings.ReplaceAll(rule.Message, "{value}", MessageValue(n)))
 	case contract.OptionType, contract.ValueOfOtherKind:
