@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
+	"strings"
 )
 
 // prefix is the prefix of Portico's environment variables.
@@ -72,6 +73,9 @@ func (c *Config) BasePath() string {
 	}
 	return u.EscapedPath()
 }
+
+// PublicHTTPS reports whether clients reach the service over https, as PublicURL says.
+func (c *Config) PublicHTTPS() bool { return strings.HasPrefix(c.PublicURL, "https:") }
 
 // Validate checks the conditions on combinations of settings. It returns all violations as
 // [Faults], or nil. [Load] calls it implicitly; call it after changing a Config.

@@ -8,8 +8,6 @@ import (
 	"math"
 	"net/http"
 	"net/netip"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -47,6 +45,9 @@ type Options struct {
 	// OffloaderHeaders are the spellings of the header by which a proxy says that a request came over
 	// https, as [OffloaderHeaders] returns them.
 	OffloaderHeaders []string
+	// PublicHTTPS says that clients reach the service over https, whatever a proxy reports. The legacy store
+	// is told so.
+	PublicHTTPS bool
 	// MediaFolders are the paths of the folders that have images, below the base path; nil stands for
 	// [resource.MediaFolder] alone.
 	MediaFolders []string
@@ -110,11 +111,12 @@ type API struct {
 	guests      *limits.Limiter[netip.Prefix]
 	isShared    func() bool // whether the engine has middleware that is not Portico's
 	requestLog  *requestLog // to Log
+	unheard     *sync.Once  // reports the first forwarding header that is ignored
 }
 
 // New returns an API that answers with service. It fails if SpoolDir is not writable.
 func New(service *mapping.Service, options Options) (*API, error) {
-	a := &API{service: service, Options: options}
+	a := &API{service: service, Options: options, unheard: new(sync.Once)}
 	if a.MediaFolders == nil {
 		a.MediaFolders = []string{resource.MediaFolder}
 	}
@@ -144,7 +146,7 @@ func New(service *mapping.Service, options Options) (*API, error) {
 // used rate of each network is reset if the rate or the burst changes. Mount the copy on an engine
 // of its own. a remains usable, so that its requests in progress end under its rules.
 func (a *API) With(service *mapping.Service, options Options) (*API, error) {
-	next := &API{service: service, Options: a.Options, placeholder: a.placeholder, replies: a.replies, spool: a.spool, guests: a.guests, requestLog: a.requestLog}
+	next := &API{service: service, Options: a.Options, placeholder: a.placeholder, replies: a.replies, spool: a.spool, guests: a.guests, requestLog: a.requestLog, unheard: a.unheard}
 	next.Rules, next.GuestRate, next.GuestBurst = options.Rules, options.GuestRate, options.GuestBurst
 	next.MediaFolders, next.Consent, next.Landing = options.MediaFolders, options.Consent, options.Landing
 	if next.GuestRate == a.GuestRate && next.GuestBurst == a.GuestBurst {
@@ -299,44 +301,4 @@ func (a *API) withDeadline(ctx context.Context) (context.Context, context.Cancel
 		return ctx, func() {}
 	}
 	return context.WithTimeout(ctx, a.WriteTimeout-min(a.WriteTimeout/10, errorReplyTime))
-}
-
-// Scheme returns the scheme that the client used to reach the outermost server.
-func (o *Options) Scheme(r *http.Request) string {
-	if r.TLS != nil {
-		return "https"
-	}
-	if o.saysHTTPS(r.Header) && o.trusted(r.RemoteAddr) {
-		return "https"
-	}
-	return "http"
-}
-
-// saysHTTPS reports whether the headers of a proxy say that the request came to it over https
-// (configurations 2). A value other than http in the offloader header does; empty values and 0 mean
-// nothing, as in the original.
-func (o *Options) saysHTTPS(sent http.Header) bool {
-	if strings.EqualFold(sent.Get("X-Forwarded-Proto"), "https") {
-		return true
-	}
-	return slices.ContainsFunc(o.OffloaderHeaders, func(name string) bool {
-		values := sent[name]
-		return len(values) > 0 && values[0] != "" && values[0] != "0" && values[0] != "http"
-	})
-}
-
-// OffloaderHeaders returns the spellings in which package net/http shows a header with a name such as
-// SSL_OFFLOADED: proxies send a hyphen in place of the underscore, because some servers drop headers
-// with underscores. It returns nil for "".
-func OffloaderHeaders(name string) []string {
-	if name == "" {
-		return nil
-	}
-	names := []string{http.CanonicalHeaderKey(name), http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))}
-	return slices.Compact(names)
-}
-
-func (o *Options) trusted(remote string) bool {
-	peer, err := netip.ParseAddrPort(remote)
-	return err == nil && slices.ContainsFunc(o.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(peer.Addr().Unmap()) })
 }

@@ -250,6 +250,8 @@ func TestForwardedProto(t *testing.T) {
 		{"in capitals", []string{"127.0.0.1/32"}, []string{"X-Forwarded-Proto: HTTPS"}, "https"},
 		{"plain http", []string{"127.0.0.1/32"}, []string{"X-Forwarded-Proto: http"}, "http"},
 		{"nonsense", []string{"127.0.0.1/32"}, []string{"X-Forwarded-Proto: gopher"}, "http"},
+		{"list that begins with https", []string{"127.0.0.1/32"}, []string{"X-Forwarded-Proto: https, http"}, "https"},
+		{"list that ends with https", []string{"127.0.0.1/32"}, []string{"X-Forwarded-Proto: http,https"}, "http"},
 		{"no trusted proxies", nil, []string{"X-Forwarded-Proto: https"}, "http"},
 		{"another proxy is trusted", []string{"10.0.0.0/8", "::1/128"}, []string{"X-Forwarded-Proto: https"}, "http"},
 		{"client that claims to be trusted", []string{"10.0.0.0/8"}, []string{"X-Forwarded-Proto: https", "X-Forwarded-For: 10.0.0.1"}, "http"},
@@ -274,6 +276,32 @@ func TestForwardedProto(t *testing.T) {
 				if got := s.call(t, lines...); got.StatusCode != want {
 					t.Errorf("signed for %s: %d %s, want %d", scheme, got.StatusCode, got.body, want)
 				}
+			}
+		})
+	}
+}
+
+// TestIgnoredForwarding checks that the log names an ignored header once, and the setting that decides.
+func TestIgnoredForwarding(t *testing.T) {
+	for name, tt := range map[string]struct {
+		trusted []string
+		sent    string
+		want    string // "": nothing is logged
+	}{
+		"proto of a stranger":     {nil, "X-Forwarded-Proto: https", "trusted_proxies"},
+		"Forwarded of a stranger": {[]string{"10.0.0.0/8"}, "Forwarded: proto=https", "trusted_proxies"},
+		"Forwarded of a proxy":    {[]string{"127.0.0.1/32"}, "Forwarded: proto=https", "let the proxy send X-Forwarded-Proto"},
+		"proto of a proxy":        {[]string{"127.0.0.1/32"}, "X-Forwarded-Proto: https", ""},
+		"no header":               {nil, "X-Other: 1", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serveUpstream(t, httpapi.Options{TrustedProxies: prefixes(tt.trusted...)}, unchanged)
+			for range 2 {
+				s.call(t, "GET "+item+" HTTP/1.1", "Host: shop.example", tt.sent)
+			}
+			const line = "a forwarding header is ignored"
+			if logged := s.log.String(); strings.Count(logged, line) != min(1, len(tt.want)) || !strings.Contains(logged, tt.want) {
+				t.Errorf("want %q, and got\n%s", tt.want, logged)
 			}
 		})
 	}

@@ -53,6 +53,9 @@ func (a *API) forward(c *gin.Context, s *state) error {
 	response := resource.Response{Call: noCall}
 	notAcceptable := false
 	call := proxy.Call{Address: *a.service.Address(&s.request), Scheme: s.request.Scheme, Trusted: a.trusted(c.Request.RemoteAddr)}
+	if a.PublicHTTPS {
+		call.Scheme = "https"
+	}
 	if s.isCall {
 		admission, refusal, ok := a.service.AuthorizeLegacy(ctx, &s.request, s.buffer[:0])
 		if !ok {

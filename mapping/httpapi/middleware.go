@@ -220,6 +220,7 @@ func (a *API) closeWhileDraining(c *gin.Context) {
 func (a *API) match(c *gin.Context) {
 	s := stateOf(c)
 	s.request.HTTP, s.request.Scheme, s.request.Client = c.Request, a.Scheme(c.Request), c.ClientIP()
+	a.reportUnheard(c.Request)
 	if a.isOutside(c.Request) {
 		a.refuse(c, plain(http.StatusNotFound, notFound, s.buffer[:0]))
 		return

@@ -218,6 +218,9 @@ func (w *watchers) fetchOther(ctx context.Context, e *proxy.Exchange) (*compare.
 func (w *watchers) fetchLegacy(r *http.Request, e *proxy.Exchange) (*compare.Answer, error) {
 	ctx := r.Context()
 	call := proxy.Call{Address: e.Address, Scheme: e.Scheme}
+	if w.config.PublicHTTPS() {
+		call.Scheme = "https" // as for the requests that are forwarded
+	}
 	admission, refusal, ok := w.service.AuthorizeLegacy(ctx, &resource.Request{HTTP: r, Scheme: e.Scheme}, nil)
 	if !ok {
 		return &compare.Answer{Status: refusal.Status, ContentType: refusal.ContentType, Body: refusal.Body}, nil

@@ -225,6 +225,24 @@ func TestLegacyTimeout(t *testing.T) {
 	}
 }
 
+// TestLegacyIsToldPublicScheme checks that the legacy store gets the scheme of public_url behind a proxy that
+// is not trusted, with forwarded requests and with shadow reads.
+func TestLegacyIsToldPublicScheme(t *testing.T) {
+	t.Parallel()
+	for _, route := range []string{allToLegacy, "resource: products, to: portico, shadow: true"} {
+		for publicURL, want := range map[string]string{"": "http", "https://shop.example": "https", "http://shop.example": "http"} {
+			shown := apptest.NewLegacyStub(t)
+			front := serveFront(t, shown.URL, []string{route}, "PORTICO_PUBLIC_URL="+publicURL)
+			apptest.Send(t, "GET", front.contract+"/api/rest/products", "", "X-Forwarded-Proto", "https")
+			var asked *http.Request
+			testenv.Await(t, "a request to the legacy store", func() bool { asked = shown.Last(); return asked != nil })
+			if got := asked.Header["X-Forwarded-Proto"]; len(got) != 1 || got[0] != want {
+				t.Errorf("%s, public_url %q: the legacy store is told %q, want %s", route, publicURL, got, want)
+			}
+		}
+	}
+}
+
 // TestSignedAgain checks that Portico verifies calls and signs them for the legacy store, which
 // verifies them, too.
 func TestSignedAgain(t *testing.T) {

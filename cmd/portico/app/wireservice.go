@@ -180,8 +180,8 @@ func (w *wiring) openContract(context.Context) error {
 	w.connections = httpapi.NewConnections(httpapi.ConnectionLimits{Most: maxConnections(cfg, w.log), UnreadBytes: cfg.Limits.UnreadBytes, UnreadTime: cfg.Server.ReadTimeout})
 	options := httpapi.Options{
 		Log: w.log, Metrics: httpapi.NewMetrics(w.registry), OpenMedia: w.mediaGuard.Media(w.db.OpenMedia), WriteTimeout: cfg.Server.WriteTimeout, TrustedProxies: cfg.TrustedProxies,
-		OffloaderHeaders: httpapi.OffloaderHeaders(cfg.OffloaderHeader),
-		BasePath:         cfg.BasePath(), Legacy: w.legacy.Client, Consent: consentSite, Landing: w.landing,
+		OffloaderHeaders: httpapi.OffloaderHeaders(cfg.OffloaderHeader), PublicHTTPS: cfg.PublicHTTPS(),
+		BasePath: cfg.BasePath(), Legacy: w.legacy.Client, Consent: consentSite, Landing: w.landing,
 		ReplyBytes: cfg.Limits.RepliesBytes, SpoolBytes: cfg.Lists.SpoolBytes, SpoolDir: cfg.Lists.SpoolDir,
 		Connections: w.connections, Draining: w.ops.draining.Load, FollowWrite: followWrites(cfg, w.writes),
 		SharedCounts: sharedCounts(w.cache),

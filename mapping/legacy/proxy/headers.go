@@ -68,7 +68,8 @@ func setForwarded(header http.Header, in *http.Request, call *Call) {
 		before += ", "
 	}
 	set("X-Forwarded-For", before+peer)
-	set("X-Forwarded-Proto", cmp.Or(call.trustedHeader(in, "X-Forwarded-Proto"), call.Scheme))
+	nearest, _, _ := strings.Cut(call.trustedHeader(in, "X-Forwarded-Proto"), ",") // which is the client's scheme
+	set("X-Forwarded-Proto", cmp.Or(strings.TrimSpace(nearest), call.Scheme))
 	set("Forwarded", call.trustedHeader(in, "Forwarded"))
 }
 

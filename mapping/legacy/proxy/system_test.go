@@ -227,7 +227,7 @@ func TestRequestHeaders(t *testing.T) {
 			[]string{"X-Forwarded-For: 9.9.9.9", "X-Forwarded-Proto: https", "X-Forwarded-Host: other", "Forwarded: for=9.9.9.9"},
 			[]string{"Host: shop.example:81", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: shop.example:81", "X-Forwarded-Proto: http"}},
 		{"claims of a trusted proxy", true, trusted,
-			[]string{"X-Forwarded-For: 9.9.9.9", "X-Forwarded-For: 8.8.8.8", "X-Forwarded-Proto: https", "X-Forwarded-Host: other", "Forwarded: for=9.9.9.9"},
+			[]string{"X-Forwarded-For: 9.9.9.9", "X-Forwarded-For: 8.8.8.8", "X-Forwarded-Proto: https, http", "X-Forwarded-Host: other", "Forwarded: for=9.9.9.9"},
 			[]string{"Forwarded: for=9.9.9.9", "Host: shop.example:81", "X-Forwarded-For: 9.9.9.9, 8.8.8.8, 127.0.0.1", "X-Forwarded-Host: other", "X-Forwarded-Proto: https"}},
 		{"override headers", true, trusted,
 			[]string{"X-Rewrite-URL: /x", "X-Original-URL: /x", "X_Rewrite_URL: /x", "X.Original.URL: /x", "x-http-method-override: DELETE", "X-HTTP-Method: DELETE",
