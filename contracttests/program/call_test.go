@@ -1,7 +1,9 @@
 package program
 
 import (
+	"encoding/pem"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -50,6 +52,14 @@ func TestCall(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a proxy that is not trusted", func(t *testing.T) {
+		proxy := httptest.NewTLSServer(apptest.ProxyTo(t, server.Contract))
+		defer proxy.Close()
+		authority := apptest.NewFile(t, "tls.crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: proxy.Certificate().Raw})))
+		if _, _, err := apptest.Run(t, "call", "--url", proxy.URL, "--cacert", authority, "--demo", "--as", "admin", "/orders"); err == nil || !strings.Contains(err.Error(), "trusted_proxies") {
+			t.Errorf("%v, want advice on trusted_proxies", err)
+		}
+	})
 	t.Run("JSON", func(t *testing.T) {
 		var reply struct {
 			Status int

@@ -208,6 +208,7 @@ func TestDoctorConfiguration(t *testing.T) {
 		{"a secret for all to read", "OPS_TOKEN_FILE=" + secret, "secret files", doctor.Warning, "Run: chmod o= " + secret},
 		{"everyone trusted", "TRUSTED_PROXIES=10.0.0.1,0.0.0.0/0", "trusted proxies", doctor.Warning, "0.0.0.0/0: X-Forwarded-For and its like are trusted from everyone"},
 		{"too many trusted", "TRUSTED_PROXIES=2000::/3", "trusted proxies", doctor.Warning, "a large part of the public Internet"},
+		{"no proxy trusted", "PUBLIC_URL=https://shop.example", "trusted proxies", doctor.Warning, "its X-Forwarded headers are ignored"},
 		{"no image folder", "SQL_MEDIA_DIR=/nowhere/at/all", "images", doctor.Fault, "no such file"},
 		{"read-only image folder", "SQL_MEDIA_DIR=/proc", "images", doctor.Fault, "/proc cannot be written to"}, // by root neither
 		{"read-only spool folder", "LISTS_SPOOL_DIR=/proc", "temporary files", doctor.Fault, "lists.spool_dir"},

@@ -242,6 +242,9 @@ func (f *callFlags) send(cmd *cobra.Command, cfg *config.Config, request *http.R
 		hint := ""
 		if reply.StatusCode == http.StatusUnauthorized {
 			hint = "\nthe server does not know the credentials, or its clock or public_url differ: is it the server of this store?"
+			if request.URL.Scheme == "https" && (f.url != "" || cfg.Server.TLSCert == "") {
+				hint += "\nif a proxy ends TLS in front of it, trusted_proxies there must name the proxy, or its X-Forwarded-Proto is ignored"
+			}
 		}
 		return fmt.Errorf("the server answers %s%s", program.Printable(reply.Status), hint)
 	}

@@ -105,8 +105,8 @@ func (e *examination) checkProxies(context.Context) []Finding {
 		return findings
 	case len(e.cfg.TrustedProxies) > 0:
 		return one(passed("", fmt.Sprintf("%d plausible networks", len(e.cfg.TrustedProxies))))
-	case e.cfg.Limits.GuestRate > 0 && strings.HasPrefix(e.cfg.PublicURL, "https:") && e.cfg.Server.TLSCert == "":
-		return one(warned("", "public_url is https, and so behind a proxy, which is not trusted: limits.guest_rate counts all Guests as one", "Set trusted_proxies to the address of the proxy."))
+	case e.cfg.PublicHTTPS() && e.cfg.Server.TLSCert == "":
+		return one(warned("", "public_url is https, so a proxy ends TLS, and no proxy is trusted: its X-Forwarded headers are ignored, and limits and the log take it for the client", "Set trusted_proxies to the address of the proxy."))
 	}
 	return notUsed("trusted_proxies is not set")
 }
