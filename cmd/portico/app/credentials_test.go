@@ -233,7 +233,15 @@ func TestConsumerCommands(t *testing.T) {
 	_, commands := apptest.NewStore(t, apptest.SecretKey)
 	var consumer credentials.PrintedConsumer
 	apptest.Parse(t, commands.MustRun(t, "credentials", "add-consumer", "--name", "ERP", "--callback", "https://erp.example/back?a=1", "--rejected-callback", "http://erp.example:8080/no", "--json"), &consumer)
-	commands.AddToken(t, consumer.Key, "--admin", commands.AddAdmin(t, "erp"))
+	commands.AddAdmin(t, "first")
+	commands.AddAdmin(t, "erp")
+	commands.AddToken(t, consumer.Key, "--username", "erp")
+	if _, _, err := commands.Run(t, "credentials", "add-token", "--consumer", consumer.Key, "--username", "nobody"); err == nil || !strings.Contains(err.Error(), "no such administrator") {
+		t.Errorf("a token of nobody: %v", err)
+	}
+	if printed := strings.Join(strings.Fields(commands.MustRun(t, "credentials", "list")), " "); !strings.Contains(printed, " admin 2 ") || !strings.Contains(printed, " 2 erp true false (everything)") {
+		t.Errorf("list prints\n%s", printed)
+	}
 	var listed []credentials.PrintedConsumer
 	apptest.Parse(t, commands.MustRun(t, "credentials", "list", "consumers", "--json"), &listed)
 	if len(listed) != 1 || listed[0].Callback != "https://erp.example/back?a=1" || listed[0].RejectedCallback != "http://erp.example:8080/no" || len(listed[0].Tokens) != 1 {

@@ -63,6 +63,12 @@ func AddToken(ctx context.Context, db *sqlstore.DB, consumerKey string, token ad
 	return added, nil
 }
 
+// adminID returns the id of the administrator of a name.
+func adminID(ctx context.Context, db *sqlstore.DB, username string) (int64, error) {
+	id, err := db.Admins().ID(ctx, username)
+	return int64(id), explainNotFound(err, "administrator", "list admins")
+}
+
 // AddKey creates an API key. A key for administrators belongs to the administrator username, unless
 // username is empty. text is the key itself.
 func AddKey(ctx context.Context, db *sqlstore.DB, key adapter.APIKey, username string) (added adapter.APIKey, text string, err error) {
@@ -70,11 +76,9 @@ func AddKey(ctx context.Context, db *sqlstore.DB, key adapter.APIKey, username s
 		return key, "", errors.New("the id to act for must be positive")
 	}
 	if username != "" {
-		id, err := db.Admins().ID(ctx, username)
-		if err != nil {
-			return key, "", explainNotFound(err, "administrator", "list admins")
+		if key.AdminID, err = adminID(ctx, db, username); err != nil {
+			return key, "", err
 		}
-		key.AdminID = int64(id)
 	}
 	added, text, err = db.Credentials().AddKey(ctx, key)
 	if err != nil {

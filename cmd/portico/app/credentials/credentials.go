@@ -25,7 +25,7 @@ A client program is a consumer; it acts for an administrator or a customer with
 a token. Give a program the values that the last two commands print:
   portico credentials add-admin --username erp
   portico credentials add-consumer --name "ERP"
-  portico credentials add-token --consumer KEY --admin ID
+  portico credentials add-token --consumer KEY --username erp
 
 A program can also fetch its own token. It then sends a user to log in and authorize it:
 a customer, or an administrator to whom add-admin has given a password.
@@ -102,10 +102,15 @@ func addConsumerCommand(p *program.Program) *cobra.Command {
 
 // addTokenCommand returns the command "credentials add-token".
 func addTokenCommand(p *program.Program) *cobra.Command {
-	var key string
+	var key, username string
 	var token adapter.Token
-	cmd := Subcommand(p, "add-token --consumer KEY (--admin ID | --customer ID)", "Let a client program act for an administrator or a customer", cobra.NoArgs,
-		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, _ []string) error {
+	cmd := Subcommand(p, "add-token --consumer KEY (--username NAME | --admin ID | --customer ID)", "Let a client program act for an administrator or a customer", cobra.NoArgs,
+		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, _ []string) (err error) {
+			if username != "" {
+				if token.AdminID, err = adminID(ctx, db, username); err != nil {
+					return err
+				}
+			}
 			added, err := AddToken(ctx, db, key, token)
 			if err != nil {
 				return err
@@ -115,13 +120,14 @@ func addTokenCommand(p *program.Program) *cobra.Command {
 			})
 		})
 	cmd.Flags().StringVar(&key, "consumer", "", "key of the consumer")
+	cmd.Flags().StringVar(&username, "username", "", "name of the administrator to act for")
 	cmd.Flags().Int64Var(&token.AdminID, "admin", 0, "id of the administrator to act for")
 	cmd.Flags().Int64Var(&token.CustomerID, "customer", 0, "id of the customer to act for")
 	cmd.Flags().StringVar(&token.Token, "token", "", "the token, 32 characters (default: a random one)")
 	cmd.Flags().StringVar(&token.Secret, "secret", "", "its secret (default: a random one)")
 	requireFlag(cmd, "consumer")
-	cmd.MarkFlagsOneRequired("admin", "customer")
-	cmd.MarkFlagsMutuallyExclusive("admin", "customer")
+	cmd.MarkFlagsOneRequired("username", "admin", "customer")
+	cmd.MarkFlagsMutuallyExclusive("username", "admin", "customer")
 	return cmd
 }
 

@@ -18,8 +18,7 @@ type credentialLister struct {
 	list func(context.Context, *cobra.Command, *sqlstore.DB) error
 }
 
-// credentialListers returns the listers. The first one is the default of "credentials
-// list".
+// credentialListers returns the listers.
 func credentialListers() []credentialLister {
 	return []credentialLister{{"consumers", listConsumers}, {"keys", listKeys}, {"admins", listAdmins}, {"roles", listRoles}}
 }
@@ -30,11 +29,14 @@ func listCredentialsCommand(p *program.Program) *cobra.Command {
 	for _, l := range credentialListers() {
 		kinds = append(kinds, l.kind)
 	}
-	cmd := Subcommand(p, "list [consumers | keys | admins | roles]", "List consumers with their tokens, API keys, administrators or roles, without secrets",
+	cmd := Subcommand(p, "list [consumers | keys | admins | roles]", "List consumers with their tokens and administrators, or one kind of credentials, without secrets",
 		cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
 		func(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB, args []string) error {
+			if len(args) == 0 {
+				return listPeople(ctx, cmd, db)
+			}
 			for _, l := range credentialListers() {
-				if len(args) == 0 || args[0] == l.kind {
+				if args[0] == l.kind {
 					return l.list(ctx, cmd, db)
 				}
 			}
@@ -42,6 +44,19 @@ func listCredentialsCommand(p *program.Program) *cobra.Command {
 		})
 	cmd.ValidArgs = kinds
 	return cmd
+}
+
+// listPeople prints all consumers with their tokens and, unless as JSON, the administrators for whom they act.
+func listPeople(ctx context.Context, cmd *cobra.Command, db *sqlstore.DB) error {
+	asJSON, err := cmd.Flags().GetBool("json")
+	if err == nil {
+		err = listConsumers(ctx, cmd, db)
+	}
+	if err != nil || asJSON {
+		return err
+	}
+	fmt.Fprintln(cmd.OutOrStdout())
+	return listAdmins(ctx, cmd, db)
 }
 
 // listConsumers prints all consumers with their tokens.
