@@ -28,6 +28,9 @@ func printStartup(p *program.Program, w io.Writer, cfg *config.Config, contract,
 		printExamples(w, examples[:1])
 		fmt.Fprintln(w)
 	}
+	if file := p.FoundFile(); file != "" {
+		fmt.Fprintf(w, "  settings    %s in this folder\n", file)
+	}
 	if address := consoleURL(cfg, program.DialAddress(ops)); address != "" {
 		fmt.Fprintf(w, "  console     %s\n", address)
 	}

@@ -121,7 +121,7 @@ Start here:
 		SilenceErrors: true,
 		Version:       p.Build.Version,
 	}
-	root.PersistentFlags().String("config", "", "YAML file with settings (or PORTICO_CONFIG)")
+	root.PersistentFlags().String("config", "", "YAML file with settings (or PORTICO_CONFIG; default: portico.yaml in this folder, if it is there)")
 	keys := credentials.Command(p)
 	keys.AddCommand(records.CredentialsImportCommand(p))
 	root.AddCommand(serveCommand(p), routesCommand(p), openapiCommand(p), configCommand(p), migrateCommand(p), records.BackupCommand(p), records.RestoreCommand(p), records.EraseCommand(p), records.SeedCommand(p), records.ExportCommand(p), records.ImportCommand(p), records.FollowCommand(p), migrate.MirrorCommand(p), keys, records.IDsCommand(p), records.MappingCommand(p), client.ReadyCommand(p),

@@ -18,8 +18,8 @@ Secrets are shown only as set or not set. The environment variable of a setting 
 PORTICO_ and its name in capitals, with an underscore for each dot; --json also
 shows the variable and the flag.
 
-Settings are read from a YAML file (--config or PORTICO_CONFIG), then from the
-environment, then from flags; the later one wins.`,
+Settings are read from a YAML file (--config, PORTICO_CONFIG, or else portico.yaml in
+the working folder), then from the environment, then from flags; the later one wins.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if example {

@@ -33,8 +33,8 @@ with headers from --header: the argument itself, a file, or standard input. Noth
 
 All faults are named at once. With the secrets, the signature is computed again
 with each usual mistake, and with each two of them, to name the one that was made.
-The secrets are those of the configured store if --config, PORTICO_CONFIG or
-PORTICO_SQL_DSN names one, or of the two files, or of the demo store with --demo.
+The secrets are those of the configured store if there is a file with settings or
+PORTICO_SQL_DSN, or of the two files, or of the demo store with --demo.
 Used nonces are not looked up. No secret is printed.
 
 The exit code is 0 if the signature is accepted or nothing is wrong with it, else 1.`,
@@ -105,7 +105,7 @@ The exit code is 0 if the signature is accepted or nothing is wrong with it, els
 
 // namesStore reports whether the caller of a command has named a store.
 func namesStore(p *program.Program, cmd *cobra.Command) bool {
-	return cmd.Flags().Changed("config") || p.Getenv("PORTICO_CONFIG") != "" || p.Getenv("PORTICO_SQL_DSN") != "" || p.Getenv("PORTICO_SQL_DSN_FILE") != ""
+	return p.ConfigFile(cmd) != "" || p.Getenv("PORTICO_SQL_DSN") != "" || p.Getenv("PORTICO_SQL_DSN_FILE") != ""
 }
 
 // readRequest returns the request in the argument, with the headers of --header, or in the file

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,8 +102,7 @@ func examine(p *program.Program, cmd *cobra.Command, replicas int) *Report {
 		settings := Check{Group: "configuration", Name: "settings", Run: func(context.Context) []Finding { return settingFaults(err) }}
 		return Run(cmd.Context(), []Check{settings}, doctorTimeout)
 	}
-	file, _ := cmd.Flags().GetString("config") // LoadConfig has read it
-	e := &examination{program: p, cfg: cfg, file: cmp.Or(file, p.Getenv("PORTICO_CONFIG")), root: os.DirFS("/"), replicas: replicas}
+	e := &examination{program: p, cfg: cfg, file: p.ConfigFile(cmd), root: os.DirFS("/"), replicas: replicas}
 	return Run(cmd.Context(), e.checks(), doctorTimeout)
 }
 

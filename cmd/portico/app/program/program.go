@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
@@ -29,6 +30,8 @@ type Program struct {
 	OuterMiddleware, Middleware []gin.HandlerFunc
 
 	listed []config.Setting // the result of Settings; nil before its first call
+	find   sync.Once        // sets found
+	found  string           // file of the working folder with settings; "" if there is none
 }
 
 // New returns the program of this process with its built-in backends.

@@ -1,8 +1,10 @@
 package program
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -51,14 +53,32 @@ func (p *Program) AllSettings() []string {
 	return names
 }
 
+// localFile is the file with settings that is read if none is named.
+const localFile = "portico.yaml"
+
+// ConfigFile returns the path of the file with the settings of cmd: that of --config, of PORTICO_CONFIG, or
+// portico.yaml in the working folder; "" if there is none.
+func (p *Program) ConfigFile(cmd *cobra.Command) string {
+	named, _ := cmd.Flags().GetString("config")
+	if named = cmp.Or(named, p.Getenv("PORTICO_CONFIG")); named != "" {
+		return named
+	}
+	p.find.Do(func() { // once: a reload must not begin with another file, nor go on without it
+		if info, err := os.Stat(localFile); err == nil && info.Mode().IsRegular() {
+			p.found = localFile
+		}
+	})
+	return p.found
+}
+
+// FoundFile returns the file with settings that [Program.ConfigFile] has found although none was named; "" if
+// it has found none.
+func (p *Program) FoundFile() string { return p.found }
+
 // LoadConfig reads the configuration of cmd from file, environment and flags.
 func (p *Program) LoadConfig(cmd *cobra.Command) (*config.Config, error) {
-	file, err := cmd.Flags().GetString("config")
-	if err != nil {
-		return nil, err
-	}
 	cfg, err := config.Load(config.Sources{
-		Sections: p.Sections(), File: file, Environ: p.Environ, Flags: cmd.Flags(),
+		Sections: p.Sections(), File: p.ConfigFile(cmd), Environ: p.Environ, Flags: cmd.Flags(),
 		Attribute: CheckAttribute, Fields: CheckFieldList, Routes: CheckRoutes,
 	})
 	if err == nil {
