@@ -155,13 +155,14 @@ func errorOf(ctx context.Context, kind adapter.ErrorKind, op string, err error) 
 // kindOfStatus returns the error kind of an HTTP status that no rule of the mapping
 // matches.
 func kindOfStatus(status int) adapter.ErrorKind {
+	if refuses(status) {
+		return adapter.Internal
+	}
 	switch status {
 	case http.StatusNotFound, http.StatusGone:
 		return adapter.NotFound
 	case http.StatusConflict, http.StatusPreconditionFailed:
 		return adapter.Conflict
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
-		return adapter.Internal
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return adapter.Unavailable
 	}
@@ -169,4 +170,9 @@ func kindOfStatus(status int) adapter.ErrorKind {
 		return adapter.Invalid
 	}
 	return adapter.Unavailable
+}
+
+// refuses reports whether an HTTP status refuses the credentials.
+func refuses(status int) bool {
+	return status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusProxyAuthRequired
 }

@@ -99,6 +99,18 @@ func (c *client) sendAuthorized(ctx context.Context, m *preparedRequest) (*respo
 	}
 }
 
+// ErrRefused is matched by errors that say that the backend refuses the credentials, or a right that they lack.
+var ErrRefused = errors.New("the backend refuses the credentials")
+
+// A credentialsError is an error that matches [ErrRefused].
+type credentialsError struct{ error }
+
+// Is reports whether target is ErrRefused.
+func (credentialsError) Is(target error) bool { return target == ErrRefused } //nolint:errorlint // a sentinel
+
+// Unwrap returns the error itself.
+func (e credentialsError) Unwrap() error { return e.error }
+
 var errSameToken = errors.New("the login issues the token again that was rejected")
 
 // A renewal is a login because a request was rejected, or a request that was rejected with a new token.
@@ -125,8 +137,8 @@ func (l *login) renews(op, token, before string, isNew bool) bool {
 }
 
 // lacksRight returns the error of a request that is rejected with a new token.
-func lacksRight(m *preparedRequest, refusal error) error {
-	return &adapter.Error{Kind: adapter.Internal, Op: m.op, Err: fmt.Errorf("the backend refuses the request with a new token (%w): the user rest.user probably lacks a right", refusal)}
+func lacksRight(m *preparedRequest, rejected error) error {
+	return &adapter.Error{Kind: adapter.Internal, Op: m.op, Err: credentialsError{fmt.Errorf("the backend refuses the request with a new token (%w): the user rest.user probably lacks a right", rejected)}}
 }
 
 // rejection returns what the error of a response says if it means that the token is not valid, otherwise nil.
@@ -192,7 +204,7 @@ func (c *client) requestToken(ctx context.Context) (string, error) {
 	if err != nil {
 		// A rejected login must not look like the backend's answer to the caller's request.
 		if kind := adapter.KindOf(err); kind != adapter.Unavailable {
-			err = &adapter.Error{Kind: adapter.Internal, Op: m.op, Err: err}
+			err = &adapter.Error{Kind: adapter.Internal, Op: m.op, Err: credentialsError{err}}
 		}
 		return "", err
 	}
@@ -205,7 +217,7 @@ func (c *client) requestToken(ctx context.Context) (string, error) {
 		text = evalText(ctx, l.Token, body)
 	}
 	if text == "" || !httpguts.ValidHeaderFieldValue(text) {
-		return "", &adapter.Error{Kind: adapter.Internal, Op: m.op, Err: fmt.Errorf("%s: the response has no token: check rest.user and rest.secret", l.Request.at)}
+		return "", &adapter.Error{Kind: adapter.Internal, Op: m.op, Err: credentialsError{fmt.Errorf("%s: the response has no token: check rest.user and rest.secret", l.Request.at)}}
 	}
 	l.cached.Store(&token{text, time.Now()})
 	return text, nil

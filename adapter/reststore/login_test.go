@@ -196,7 +196,7 @@ func TestLogin(t *testing.T) {
 					return &again
 				}}
 				err := fetchOne(t.Context(), openWithLogin(t, g))
-				if adapter.KindOf(err) != c.kind || err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hush") {
+				if adapter.KindOf(err) != c.kind || errors.Is(err, ErrRefused) != (c.kind == adapter.Internal) || err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hush") {
 					t.Errorf("%v, want %s, %q", err, c.kind, c.want)
 				}
 			})

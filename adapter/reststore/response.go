@@ -133,6 +133,9 @@ type responseError struct {
 func (a *responseError) Error() string { return a.err.Error() }
 func (a *responseError) Unwrap() error { return a.err }
 
+// Is reports whether target is [ErrRefused] and the status refuses the credentials.
+func (a *responseError) Is(target error) bool { return target == ErrRefused && refuses(a.status) }
+
 // malformed returns the error of a response that does not have the expected form.
 func malformed(r *response, err error) error {
 	return &responseError{status: http.StatusOK, err: &adapter.Error{Kind: adapter.Unavailable, Op: r.request.op, Err: fmt.Errorf("cannot read the response of type %.100q: %w", r.header.Get("Content-Type"), err)}}

@@ -1,6 +1,8 @@
 package program
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestFoundSettings checks that commands read portico.yaml in the working folder unless a file is named.
@@ -30,4 +33,19 @@ func TestFoundSettings(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestBackendRefusesLogin checks that "portico serve" does not start in front of a backend that refuses it, and
+// names the settings, but starts while the backend is away.
+func TestBackendRefusesLogin(t *testing.T) {
+	t.Parallel()
+	_, commands := apptest.NewStore(t, apptest.SecretKey)
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	defer refusing.Close()
+	commands = commands.With("PORTICO_ADAPTER=rest", "PORTICO_REST_MAPPING="+apptest.NewFile(t, "people.yaml", apptest.PeopleMapping))
+	p := apptest.Launch(t, commands.With("PORTICO_REST_URL="+refusing.URL), "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0")
+	if code := p.Wait(t); code != 1 || !strings.Contains(p.Stderr.Text(), "403") || !strings.Contains(p.Stderr.Text(), "rest.secret") {
+		t.Errorf("exit code %d:\n%s", code, p.Stderr.Text())
+	}
+	apptest.Start(t, commands.With("PORTICO_REST_URL=http://"+testenv.FreeAddress(t))).Stop(t)
 }

@@ -42,6 +42,9 @@ func openAdapter(ctx context.Context, p *program.Program, cfg *config.Config, db
 	if err != nil {
 		return nil, err
 	}
+	if err := program.CheckLogin(ctx, cfg, store.Backend); err != nil {
+		return nil, errors.Join(err, store.Adapter.Close())
+	}
 	return &servedRecords{store.Adapter, backendTrial{trial, store.Backend.Resources()}, store.Adapter.Close}, nil
 }
 

@@ -46,14 +46,10 @@ func askBackend(ctx context.Context, name string, backend replica.Backend) Findi
 	if err := backend.Ping(ctx); err != nil {
 		return failed("", "does not answer: "+errorText(err), "See that the backend runs, and that the URL in the section "+name+" is that of its API.")
 	}
-	for _, r := range backend.Resources() {
-		if r.Resource != r.Root {
-			continue
-		}
-		const noRecord = "portico-doctor"
-		if _, err := backend.Fetch(ctx, r.Root, []string{noRecord}); err != nil && adapter.KindOf(err) != adapter.NotFound {
-			return failed("", fmt.Sprintf("answers, but not when it is asked for %s: %s", r.Root, errorText(err)), "See that the credentials in the section "+name+" are those of a user who may read everything. 401 and 403 mean that they are not.")
-		}
+	switch asked, err := program.AskBackend(ctx, backend); {
+	case err != nil:
+		return failed("", fmt.Sprintf("answers, but not when it is asked for %s: %s", asked, errorText(err)), "See that the credentials in the section "+name+" are those of a user who may read everything. 401 and 403 mean that they are not.")
+	case asked != "":
 		return passed("", backend.Name()+" answers, and accepts the credentials")
 	}
 	return passed("", backend.Name()+" answers")

@@ -9,8 +9,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/adapter/reststore"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/config"
 )
@@ -61,6 +63,33 @@ func (p *Program) joinBackend(ctx context.Context, cfg *config.Config, db *sqlst
 		return nil, errors.Join(err, o.Backend.Close())
 	}
 	return &BackendStore{db: db, Backend: o.Backend, Adapter: records}, nil
+}
+
+// AskBackend asks a backend for a record that does not exist, which takes the credentials, and returns the
+// resource that it asked for: "" if the backend owns none.
+func AskBackend(ctx context.Context, backend replica.Backend) (asked adapter.Resource, err error) {
+	for _, r := range backend.Resources() {
+		if r.Resource == r.Root {
+			const noRecord = "portico-probe"
+			if _, err = backend.Fetch(ctx, r.Root, []string{noRecord}); adapter.KindOf(err) == adapter.NotFound {
+				err = nil
+			}
+			return r.Root, err
+		}
+	}
+	return "", nil
+}
+
+// CheckLogin fails if the backend that cfg selects refuses the credentials: the store would be empty. A
+// backend that does not answer is no reason to fail, because it may come back.
+func CheckLogin(ctx context.Context, cfg *config.Config, backend replica.Backend) error {
+	ctx, cancel := context.WithTimeout(ctx, cfg.Upstream.Timeout)
+	defer cancel()
+	asked, err := AskBackend(ctx, backend)
+	if !errors.Is(err, reststore.ErrRefused) {
+		return nil
+	}
+	return fmt.Errorf("the backend refuses Portico when it is asked for %s: %w\ncorrect the section %s, such as rest.url, rest.user and rest.secret, so that they name a user who may read everything; \"portico doctor\" says more", asked, err, cfg.Adapter)
 }
 
 // JoinForImport joins the backend that cfg selects with a local replica into which an import or a
