@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -23,7 +24,7 @@ type composeFile struct {
 		EnvFile                  []string `yaml:"env_file"`
 		Environment              map[string]string
 		Ports, Volumes, Networks []string
-		Secrets                  []string
+		Secrets                  []struct{ Source, Target string }
 		DependsOn                map[string]any `yaml:"depends_on"`
 		Healthcheck              struct{ Test []string }
 	}
@@ -102,8 +103,8 @@ func TestCompose(t *testing.T) {
 			}
 		}
 		for _, secret := range s.Secrets {
-			if _, ok := file.Secrets[secret]; !ok {
-				t.Errorf("%s: secret %s is not declared", name, secret)
+			if _, ok := file.Secrets[secret.Source]; !ok {
+				t.Errorf("%s: secret %s is not declared", name, secret.Source)
 			}
 		}
 		for other := range s.DependsOn {
@@ -284,8 +285,8 @@ func checkComposeSettings(t *testing.T, file *composeFile) {
 	if !slices.Equal(scraped.StaticConfigs[0].Targets, []string{"portico:" + opsPort}) {
 		t.Errorf("Prometheus scrapes %v", scraped.StaticConfigs[0].Targets)
 	}
-	secret := strings.TrimPrefix(scraped.Authorization.CredentialsFile, "/run/secrets/")
-	if !slices.Contains(file.Services["prometheus"].Secrets, secret) || file.Secrets[secret].Environment != "PORTICO_OPS_TOKEN" {
-		t.Errorf("Prometheus takes its token from %s", scraped.Authorization.CredentialsFile)
+	token := path.Join("/etc/prometheus", scraped.Authorization.CredentialsFile)
+	if secrets := file.Services["prometheus"].Secrets; len(secrets) != 1 || secrets[0].Target != token || file.Secrets[secrets[0].Source].Environment != "PORTICO_OPS_TOKEN" {
+		t.Errorf("Prometheus takes its token from %s, and gets %v", token, secrets)
 	}
 }

@@ -57,6 +57,7 @@ func notRun() map[string]string {
 		"go build ":     "needs a clone of the repository",
 		"sha256sum ":    "needs a release: \".ci/nightly packages\" makes one and tries it",
 		"tar ":          "needs a release",
+		"promtool ":     "needs the files of the repository; TestPromtool and TestRules run it",
 		"sudo ":         "changes the system: \".ci/nightly packages\" does it in one of its own",
 	}
 }
