@@ -114,7 +114,7 @@ func startFraming(t *testing.T) (portico, bare *observedServer) {
 	portico, bare = new(observedServer), new(observedServer)
 	l.app.contract = portico.handler(l.app.contract)
 	quiet := slog.New(slog.DiscardHandler)
-	ports, err := openPorts(cfg, l.app, quiet)
+	ports, err := openPorts(t.Context(), cfg, l.app, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -163,7 +163,7 @@ func serve(ctx context.Context, p *program.Program, out io.Writer, cfg *config.C
 	defer startMirroring(context.WithoutCancel(ctx), a)() // until the last request has ended
 	reloads := newReloader(live, a, cfg, log)
 	a.ops.reload = reloads.reload
-	ports, err := openPorts(cfg, a, log)
+	ports, err := openPorts(ctx, cfg, a, log)
 	if err != nil {
 		return err
 	}
@@ -193,10 +193,8 @@ func serve(ctx context.Context, p *program.Program, out io.Writer, cfg *config.C
 	a.ops.draining.Store(true)
 	if delay := cfg.Server.DrainDelay; err == nil && delay > 0 {
 		log.Info("draining", "for", delay)
-		select {
-		case <-time.After(delay):
-		case <-forced.Done():
-		case err = <-failed:
+		if err = waitDraining(forced, delay, failed); err == nil {
+			err = ports.ignoreHandshakes(forced, failed, log)
 		}
 	}
 	about.Info("stopping", "wait", cfg.Server.ShutdownTimeout, "ran", time.Since(started).Round(time.Second), "routes", strings.Join(program.DescribeRoutes(reloads.inForce().Routes), "; "))
@@ -215,7 +213,7 @@ type ports struct {
 }
 
 // openPorts listens on both ports, and serves nothing yet.
-func openPorts(cfg *config.Config, a *app, log *slog.Logger) (s *ports, err error) {
+func openPorts(ctx context.Context, cfg *config.Config, a *app, log *slog.Logger) (s *ports, err error) {
 	s = &ports{contract: newServer(cfg, a.contract, log), connections: a.connections}
 	s.contract.ConnContext, s.contract.ConnState = a.connections.Context, a.connections.State
 	if cfg.Server.TLSCert != "" {
@@ -226,11 +224,11 @@ func openPorts(cfg *config.Config, a *app, log *slog.Logger) (s *ports, err erro
 		program.RegisterCertificateExpiry(reloader, a.ops.registry)
 		s.contract.TLSConfig = reloader.TLSConfig()
 	}
-	s.contractListener, err = net.Listen("tcp", cfg.Listen)
+	s.contractListener, err = httpapi.Listen(ctx, cfg.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("%w\nset listen (--listen, PORTICO_LISTEN) to a free address; \"portico doctor\" says who uses it", err)
 	}
-	s.opsListener, err = net.Listen("tcp", cfg.OpsListen)
+	s.opsListener, err = httpapi.Listen(ctx, cfg.OpsListen)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%w\nset ops.listen (--ops-listen, PORTICO_OPS_LISTEN) to a free address; \"portico doctor\" says who uses it", err), s.contractListener.Close())
 	}
@@ -249,6 +247,26 @@ func (s *ports) serve() (failed <-chan error) {
 		go func() { ended <- serveListener(server, listener) }()
 	}
 	return ended
+}
+
+// ignoreHandshakes lets handshakes with the contract's port end, and drops new ones.
+func (s *ports) ignoreHandshakes(ctx context.Context, failed <-chan error, log *slog.Logger) error {
+	if err := httpapi.IgnoreHandshakes(s.contractListener); err != nil {
+		log.Warn("connections that are made while the port closes may be reset", "error", err)
+		return nil
+	}
+	return waitDraining(ctx, httpapi.HandshakeTime, failed)
+}
+
+// waitDraining waits until the time is over or ctx ends. It returns the error of a server that fails before.
+func waitDraining(ctx context.Context, delay time.Duration, failed <-chan error) error {
+	select {
+	case <-time.After(delay):
+	case <-ctx.Done():
+	case err := <-failed:
+		return err
+	}
+	return nil
 }
 
 // shutDown waits for the requests of both ports, and sends the last traces, for at most
