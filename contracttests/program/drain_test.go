@@ -4,22 +4,17 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"os"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/portico-commerce/portico/adapter/dataset/demotest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // TestDraining checks the program while it drains, and that a second signal ends it.
@@ -113,146 +108,6 @@ func TestDrainingOverHTTP2(t *testing.T) {
 	for reused { // until ctx ends
 		get()
 	}
-}
-
-// A balancer distributes calls over replicas in turn, except replicas whose /readyz fails.
-// It does not repeat calls.
-type balancer struct {
-	replicas []*balancedReplica
-	turn     atomic.Uint64
-}
-
-// A balancedReplica is one replica behind a balancer.
-type balancedReplica struct {
-	p            *apptest.Process
-	admin, guest *apptest.Client
-	ready        atomic.Bool
-	answered     atomic.Int64
-}
-
-// newBalancer starts polling /readyz of the programs, and returns when all are ready.
-func newBalancer(t *testing.T, ctx context.Context, asking *sync.WaitGroup, programs ...*apptest.Process) *balancer {
-	t.Helper()
-	b := &balancer{}
-	for _, p := range programs {
-		r := &balancedReplica{p: p, admin: apptest.NewClient(t, p.Contract, apptest.DemoAdmin()), guest: apptest.NewClient(t, p.Contract, "")}
-		b.replicas = append(b.replicas, r)
-		first := make(chan struct{})
-		asking.Go(func() {
-			operators := &http.Client{Timeout: apptest.WaitTimeout}
-			defer operators.CloseIdleConnections()
-			tick := time.NewTicker(20 * time.Millisecond)
-			defer tick.Stop()
-			for asked := false; ctx.Err() == nil; {
-				response, err := operators.Get(p.Ops + "/readyz")
-				if err == nil {
-					_ = response.Body.Close()
-				}
-				r.ready.Store(err == nil && response.StatusCode == http.StatusOK)
-				if !asked {
-					asked = true
-					close(first)
-				}
-				select {
-				case <-tick.C:
-				case <-ctx.Done():
-				}
-			}
-		})
-		<-first
-		if !r.ready.Load() {
-			t.Fatal("a replica is not ready")
-		}
-	}
-	return b
-}
-
-// next returns the next replica that is ready.
-func (b *balancer) next() *balancedReplica {
-	for {
-		if r := b.replicas[b.turn.Add(1)%uint64(len(b.replicas))]; r.ready.Load() {
-			return r
-		}
-	}
-}
-
-// TestReplicaEndsUnderLoad ends one of two replicas while clients read and write: no call
-// may fail.
-func TestReplicaEndsUnderLoad(t *testing.T) {
-	testenv.OnlyNightly(t, "faults")
-	const (
-		clients = 6
-		enough  = 50 // answers of each phase
-	)
-	environ := []string{"PORTICO_SQL_DSN=" + demotest.SQLite(t), "PORTICO_LOG_LEVEL=warn", "PORTICO_SERVER_DRAIN_DELAY=2s"}
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel()
-	ending, staying := apptest.Start(t, environ), apptest.Start(t, environ)
-	b := newBalancer(t, ctx, &running, ending, staying)
-
-	var answered atomic.Int64
-	failures := make(chan string, clients)
-	var load sync.WaitGroup
-	stop := make(chan struct{})
-	for number := range clients {
-		load.Go(func() {
-			for round := 0; ; round++ {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				r := b.next()
-				caller, method, path, body := r.guest, http.MethodGet, "/products?limit=5", ""
-				if number%2 == 1 { // http.Client does not repeat this method
-					caller, method, path, body = r.admin, http.MethodPut, fmt.Sprintf("/stockitems/%d", number), fmt.Sprintf(`{"qty":"%d"}`, 10+round%10)
-				}
-				got, err := caller.Call(t.Context(), method, path, body)
-				if err != nil || got.Status != http.StatusOK {
-					failures <- fmt.Sprintf("%s %s: %d %s (%v)", method, path, got.Status, got.Body, err)
-					return
-				}
-				r.answered.Add(1)
-				answered.Add(1)
-			}
-		})
-	}
-	// await waits until a replica has answered that many more calls.
-	await := func(r *balancedReplica) {
-		t.Helper()
-		guard := time.After(testenv.Patience(t))
-		tick := time.NewTicker(5 * time.Millisecond)
-		defer tick.Stop()
-		for until := r.answered.Load() + enough; r.answered.Load() < until; {
-			select {
-			case failure := <-failures:
-				t.Error(failure)
-				return
-			case <-guard:
-				t.Fatal("the calls do not go on")
-			case <-tick.C:
-			}
-		}
-	}
-	await(b.replicas[0])
-	await(b.replicas[1])
-	ending.Signal(t, syscall.SIGTERM)
-	if code := ending.Wait(t); code != 0 {
-		t.Errorf("exit code %d, want 0", code)
-	}
-	await(b.replicas[1])
-	close(stop)
-	load.Wait()
-	close(failures)
-	for failure := range failures {
-		t.Error(failure)
-	}
-	t.Logf("%d calls were answered, %d of them by the replica that ended", answered.Load(), b.replicas[0].answered.Load())
-	cancel()
-	running.Wait()
-	staying.Stop(t)
 }
 
 // A slowPut is an update whose body has been sent in part. The server is waiting for the
