@@ -58,6 +58,8 @@ func notRun() map[string]string {
 		"sha256sum ":    "needs a release: \".ci/nightly packages\" makes one and tries it",
 		"tar ":          "needs a release",
 		"promtool ":     "needs the files of the repository; TestPromtool and TestRules run it",
+		"curl -i ":      "needs the proxy; TestRollingRestartBehindNginx of package program calls it",
+		"curl -s ":      "needs Prometheus; TestDashboardsLive starts one with these files",
 		"sudo ":         "changes the system: \".ci/nightly packages\" does it in one of its own",
 	}
 }

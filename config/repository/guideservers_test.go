@@ -20,6 +20,7 @@ func guides() []guide {
 		{"adapter/README.md", startBackend},
 		{"cmd/portico/MIGRATION.md", startLegacyShop},
 		{"cmd/portico/OPERATIONS.md", startDatabaseAndRedis},
+		{"cmd/portico/PROXIES.md", startDatabaseAndRedis},
 		{"config/README.md", nil},
 		{"contracttests/README.md", nil},
 		{".github/CONTRIBUTING.md", nil},
