@@ -297,6 +297,10 @@ func testForm(t *testing.T, b *browser, r *contracttests.Report) {
 
 // testLinks checks the links that set filters.
 func testLinks(t *testing.T, b *browser, r *contracttests.Report) {
+	b.do(t, chromedp.EmulateViewport(1280, 800))
+	t.Cleanup(func() { b.do(t, chromedp.ResetViewport()) })
+	b.open(t, "bad", "")
+	chromium.Picture(t, b.ctx, "contracttests/report.png")
 	clause := r.Results[3].Clauses[0]
 	for _, tt := range []struct {
 		name, selector string

@@ -57,6 +57,9 @@ func TestConsoleInBrowser(t *testing.T) {
 			for name, path := range pages {
 				b.Navigate(chromedp.Navigate(shop.ops.URL + path))
 				look(name)
+				if name == "overview" && screen.name == "1280" {
+					chromium.Picture(t, b.Ctx, "cmd/portico/console.png")
+				}
 			}
 			// The replies to forms.
 			b.Navigate(chromedp.Navigate(shop.ops.URL + "/console/migration"))

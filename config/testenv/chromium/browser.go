@@ -98,16 +98,32 @@ func (b *Browser) Click(selector string) {
 // Screenshot saves a screenshot if the environment variable screenshotsDir is set.
 func (b *Browser) Screenshot(name string) {
 	b.t.Helper()
-	folder := os.Getenv(screenshotsDir)
-	if folder == "" {
-		return
+	if folder := os.Getenv(screenshotsDir); folder != "" {
+		save(b.t, b.Ctx, filepath.Join(folder, name+".png"))
 	}
-	shot, err := chromedp.Call(b.Ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{})
+}
+
+// picturesSwitch is the environment variable that renews the pictures of the guides.
+const picturesSwitch = "PORTICO_TEST_PICTURES"
+
+// Picture makes a picture of a guide of what the browser of ctx shows if the environment variable
+// picturesSwitch is set. path is below the root of the repository.
+func Picture(t *testing.T, ctx context.Context, path string) {
+	t.Helper()
+	if os.Getenv(picturesSwitch) != "" {
+		save(t, ctx, filepath.Join(testenv.Root(t), path))
+	}
+}
+
+// save writes what the browser of ctx shows to a PNG file.
+func save(t *testing.T, ctx context.Context, path string) {
+	t.Helper()
+	shot, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{})
 	if err != nil {
-		b.t.Fatal(err)
+		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, name+".png"), shot.Data, 0o600); err != nil {
-		b.t.Fatal(err)
+	if err := os.WriteFile(path, shot.Data, 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
