@@ -252,19 +252,21 @@ func (p *caseRun) send(ctx context.Context, s *Step) (*request, *reply, error) {
 	if ctx.Err() == nil || err == nil || context.Cause(ctx) == context.DeadlineExceeded {
 		p.run.recordReply(err)
 	}
-	p.result.Calls = append(p.result.Calls, p.run.target.Credentials.newCallLog(&r, s.As, got, err, start, took))
+	p.result.Calls = append(p.result.Calls, p.run.target.newCallLog(&r, s.As, got, err, start, took))
 	return &r, got, err
 }
 
 // newCallLog returns the log entry of a request and its reply, truncated and without
 // secrets.
-func (c Credentials) newCallLog(r *request, as string, got *reply, err error, started time.Time, took time.Duration) CallLog {
+func (t *Target) newCallLog(r *request, as string, got *reply, err error, started time.Time, took time.Duration) CallLog {
+	c := t.Credentials
 	log := CallLog{As: as, Request: truncate(c.Redact(string(r.maskedBytes()))), Started: started.UTC(), Took: took}
 	if err != nil {
 		log.Reply = err.Error()
 	} else {
 		shown := got.String()
 		log.Reply = truncate(c.Redact(shown[:min(len(shown), 2*maxCallShown)]))
+		log.Form = c.redactDifferences(formOf(r, got, t.Dialect))
 	}
 	return log
 }
@@ -292,6 +294,9 @@ func truncate(s string) string {
 func (p *caseRun) storeResults(c *Call, e *Expectation, got *reply, body *node) error {
 	if m := variablePattern.FindAllStringSubmatch(e.Location, -1); len(m) > 0 {
 		ids := locationPattern(e.Location).FindStringSubmatch(got.header.Get("Location"))
+		if ids == nil { // an accepted difference
+			return fmt.Errorf("the reply to %s has no Location of the form %s", c.Call, e.Location)
+		}
 		for i := range m {
 			p.bindings[m[i][2]] = node{kind: text, text: ids[i+1]}
 		}

@@ -335,7 +335,7 @@ func (p *session) replay(ctx context.Context, c *Exchange) (failures []Failure, 
 		r := newRequest(p.server, p.target.Credentials, s)
 		start := time.Now()
 		got, err := p.send(ctx, &r)
-		calls = append(calls, p.target.Credentials.newCallLog(&r, s.As, got, err, start, time.Since(start)))
+		calls = append(calls, p.target.newCallLog(&r, s.As, got, err, start, time.Since(start)))
 		want := p.target.Dialect.expectedResponse(s)
 		want.Body = p.server.withBasePath(want.Body)
 		if want.Location != nil {

@@ -70,6 +70,10 @@ type CallLog struct {
 	Request string `json:"request"` // request line, headers, blank line, body
 	Reply   string `json:"reply"`   // status line, headers, blank line, body; or why there is no reply
 
+	// Form are the demands that the contract makes on the form of each reply of this kind, such as
+	// [FormCharset]. Want and Got are empty for those that the reply meets.
+	Form []Difference `json:"form,omitempty"`
+
 	Started time.Time     `json:"started,omitzero"`
 	Took    time.Duration `json:"took,omitzero"` // nanoseconds
 }
