@@ -119,8 +119,10 @@ func (p *caseRun) runCall(ctx context.Context, c *Call, step int, createdName st
 	}
 	check := checker{shapes: p.run.suite.shapes, view: view{p.run.target.Dialect, p.replyFormat(c, e)}, numericIntegers: p.run.target.NumericIntegers}
 	differences, body := check.check(e, p.saved[e.Like], got)
+	differences, accepted := p.run.target.accept(s, got, p.run.target.Credentials.redactDifferences(differences))
+	p.result.Accepted = append(p.result.Accepted, accepted...)
 	if len(differences) > 0 {
-		failure.Differences = p.run.target.Credentials.redactDifferences(differences)
+		failure.Differences = differences
 		return failure
 	}
 	return p.storeResults(c, e, got, body)
@@ -323,14 +325,13 @@ func (p *caseRun) storeResults(c *Call, e *Expectation, got *reply, body *node) 
 
 // bindCreated binds name to the id in the Location of the reply. It returns f as an error
 // if the object was not created. Without an id in the Location, the variable stays
-// unbound.
+// unbound. Another status of a create is not the concern of the case: see [CallLog.Form].
 func (p *caseRun) bindCreated(name string, got *reply, f *Failure) error {
-	if got.status != http.StatusOK && got.status != http.StatusMultiStatus {
+	if got.status >= http.StatusBadRequest || got.status != http.StatusOK && got.status != http.StatusMultiStatus && createdID(got) == "" {
 		f.Broken = fmt.Sprintf("%s could not be created: %s", name, truncate(p.run.target.Credentials.Redact(got.String())))
 		return f
 	}
-	location := got.header.Get("Location")
-	if id := location[strings.LastIndexByte(location, '/')+1:]; isDigits(id) {
+	if id := createdID(got); id != "" {
 		p.bindings[name] = node{kind: text, text: id}
 	}
 	return nil

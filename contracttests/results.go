@@ -26,6 +26,8 @@ type Result struct {
 	Reason string `json:"reason,omitempty"`
 	// Failure is the first failure; nil unless Status is Failed.
 	Failure *Failure `json:"failure,omitempty"`
+	// Accepted are the differences that did not make the case fail.
+	Accepted []AcceptedDifference `json:"accepted,omitempty"`
 	// Calls are the requests and their replies in order, including the requests that
 	// create prerequisites, but not the requests of the cleanup.
 	Calls []CallLog     `json:"calls,omitempty"`
