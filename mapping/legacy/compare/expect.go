@@ -11,7 +11,8 @@ import (
 
 // An Expectation is a difference that someone accepts, for a reason.
 type Expectation struct {
-	// Call or Resource is the name of the call or of the resource with the difference. One is "".
+	// Call or Resource is the name of the call or of the resource with the difference. One is "". The
+	// resource all stands for every call.
 	Call, Resource string
 	// Field is the field that may differ, including everything inside it, in the form of
 	// Difference.Field.
@@ -85,7 +86,7 @@ func (e *Expectations) With(more *Expectations) *Expectations {
 func (e *Expectations) Find(call, resource, record string, d *Difference) (index int, ok bool) {
 	path := strings.Trim(record+"/"+d.Record, "/")
 	masked := d.Masked()
-	for _, scope := range []string{"call " + call, "resource " + resource} {
+	for _, scope := range []string{"call " + call, "resource " + resource, allResources} {
 		for _, i := range e.scope[scope] {
 			x := &e.all[i]
 			inRecord := x.Record == "" || path == x.Record || strings.HasPrefix(path, x.Record+"/")
@@ -105,13 +106,13 @@ const (
 // ParseExpectations reads expectations from a YAML file, whose name is for errors: a list of
 // entries with the keys call or resource, field, reason and, optionally, record, legacy and
 // candidate, where null stands for no value. The error joins all faults, with their lines. The
-// calls and resources must exist in table.
-func ParseExpectations(file string, data []byte, table *contract.Table) (*Expectations, error) {
+// resources must exist in table, and the calls be those with one of the methods.
+func ParseExpectations(file string, data []byte, table *contract.Table, methods ...contract.Method) (*Expectations, error) {
 	if len(data) > maxExpectationsFile {
 		return nil, fmt.Errorf("%s: larger than %d bytes", file, maxExpectationsFile)
 	}
 	e := &Expectations{scope: map[string][]int{}}
-	p := expectationParser{Decoder: strictyaml.Decoder{File: file, MayBeEmpty: true}, known: scopes(table)}
+	p := expectationParser{Decoder: strictyaml.Decoder{File: file, MayBeEmpty: true}, known: scopes(table, methods)}
 	p.Check = p.check
 	p.Decode(data, &e.all)
 	if len(e.all) > maxExpectations {
@@ -130,13 +131,18 @@ func ParseExpectations(file string, data []byte, table *contract.Table) (*Expect
 	return e, nil
 }
 
-// scopes returns the names of all calls that read, and of all resources.
-func scopes(table *contract.Table) map[string]bool {
-	known := map[string]bool{"call other": true}
+// allResources is the scope of the expectations for every call.
+const allResources = "resource all"
+
+// scopes returns the names of all calls with one of the methods, and of all resources.
+func scopes(table *contract.Table, methods []contract.Method) map[string]bool {
+	known := map[string]bool{"call other": true, allResources: true}
 	for _, r := range table.Routes() {
 		known["resource "+r.Resource] = true
-		if call := r.Calls[contract.GET]; call != "" {
-			known["call "+call] = true
+		for _, m := range methods {
+			if call := r.Calls[m]; call != "" {
+				known["call "+call] = true
+			}
 		}
 	}
 	return known
@@ -167,6 +173,6 @@ func (p *expectationParser) checkExpectation(at strictyaml.Place, x *Expectation
 		p.Require(!isNull(name), at.In(name), "must not be empty")
 	}
 	p.Require(at.Count("call", "resource") == 1, at, "must have either a call or a resource")
-	p.Require(x.Call == "" || p.known["call "+x.Call], at.In("call"), "names no call that reads: see \"portico routes\"")
+	p.Require(x.Call == "" || p.known["call "+x.Call], at.In("call"), "names no call that is compared: see \"portico routes\"")
 	p.Require(x.Resource == "" || p.known["resource "+x.Resource], at.In("resource"), "names no resource")
 }

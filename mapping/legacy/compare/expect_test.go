@@ -22,6 +22,7 @@ func TestExpectations(t *testing.T) {
 		{"call", "{call: getProduct, field: sku, reason: r}", "5", Difference{Field: "sku"}, true},
 		{"another call", "{call: listProducts, field: sku, reason: r}", "5", Difference{Field: "sku"}, false},
 		{"resource", "{resource: products, field: sku, reason: r}", "5", Difference{Field: "sku"}, true},
+		{"all resources", "{resource: all, field: sku, reason: r}", "5", Difference{Field: "sku"}, true},
 		{"another resource", "{resource: orders, field: sku, reason: r}", "5", Difference{Field: "sku"}, false},
 		{"another field", "{resource: products, field: sk, reason: r}", "5", Difference{Field: "sku"}, false},
 		{"field inside", "{resource: products, field: stock_data, reason: r}", "5", Difference{Field: "stock_data.qty"}, true},
@@ -39,7 +40,7 @@ func TestExpectations(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			all, err := ParseExpectations("expected.yaml", []byte("- "+tt.yaml), expectationTable())
+			all, err := ParseExpectations("expected.yaml", []byte("- "+tt.yaml), expectationTable(), contract.GET)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +59,7 @@ func TestExpectationFaults(t *testing.T) {
   resource: products
   field: sku
   reason: r
-- {call: getProdukt, field: sku, reason: r}
+- {call: updateProduct, field: sku, reason: r}
 - {resource: shoes, field: sku, reason: r}
 - {call: getProduct, field: sku, reason: r, color: red}
 - {call: getProduct, field: [sku], reason: r}
@@ -68,7 +69,7 @@ func TestExpectationFaults(t *testing.T) {
 - *a
 - sku
 `
-	_, err := ParseExpectations("expected.yaml", []byte(file), expectationTable())
+	_, err := ParseExpectations("expected.yaml", []byte(file), expectationTable(), contract.GET)
 	if err == nil {
 		t.Fatal("no faults")
 	}
@@ -76,7 +77,7 @@ func TestExpectationFaults(t *testing.T) {
 	want := []string{
 		"expected.yaml:2: [0].reason must have a value",
 		"expected.yaml:3: [1] must have either a call or a resource",
-		"expected.yaml:7: [2].call names no call that reads",
+		"expected.yaml:7: [2].call names no call that is compared",
 		"expected.yaml:8: [3].resource names no resource",
 		"expected.yaml:9: [4].color is unknown; known members are call, resource, field, reason, record, legacy, candidate",
 		"expected.yaml:10: [5].field must be a string",
@@ -95,11 +96,11 @@ func TestExpectationFaults(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"a: b", "- a\n---\n- b", "{", strings.Repeat(" ", maxExpectationsFile+1)} {
-		if _, err := ParseExpectations("expected.yaml", []byte(bad), expectationTable()); err == nil {
+		if _, err := ParseExpectations("expected.yaml", []byte(bad), expectationTable(), contract.GET); err == nil {
 			t.Errorf("%.20q is accepted", bad)
 		}
 	}
-	if all, err := ParseExpectations("expected.yaml", nil, expectationTable()); err != nil || len(all.All()) != 0 {
+	if all, err := ParseExpectations("expected.yaml", nil, expectationTable(), contract.GET); err != nil || len(all.All()) != 0 {
 		t.Errorf("an empty file has %v (%v)", all, err)
 	}
 }

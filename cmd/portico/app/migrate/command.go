@@ -86,8 +86,8 @@ stored in the database of --config, where "portico plan" finds it.
 --expect names a file of differences that you accept, each with a reason:
   - {call: getProduct, field: updated_at, reason: "set by the import"}
   - {resource: orders, field: coupon_code, record: 7, legacy: OLD, reason: "corrected"}
-An entry has call (see "portico routes") or resource, field and reason, and optionally
-record, legacy and candidate: the values, ~ for none. The report counts such answers
+An entry has call (see "portico routes") or resource (or "resource: all"), field and reason,
+and optionally record, legacy and candidate: the values, ~ for none. The report counts such answers
 apart, and lists entries that were never found. "--expect magento2" takes the built-in
 differences that this mapping of a backend makes unavoidable. The flag can be repeated.
 

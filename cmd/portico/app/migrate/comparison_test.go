@@ -124,7 +124,7 @@ func TestExpectedDoNotHide(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			o := &compareOptions{tolerances: compare.Options{PerField: manyPerField}}
 			var err error
-			if o.expected, err = compare.ParseExpectations("expected.yaml", []byte(tt.yaml), contract.NewTable(contract.Routes(contract.StandardFields()))); err != nil {
+			if o.expected, err = compare.ParseExpectations("expected.yaml", []byte(tt.yaml), contract.NewTable(contract.Routes(contract.StandardFields())), contract.GET); err != nil {
 				t.Fatal(err)
 			}
 			c := &comparer{options: o}

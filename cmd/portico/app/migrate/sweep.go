@@ -322,7 +322,7 @@ func loadExpectations(names []string, routes *contract.Table) (all *compare.Expe
 				return nil, "", fmt.Errorf("--expect: %w", err)
 			}
 		}
-		one, err := compare.ParseExpectations(name, data, routes)
+		one, err := compare.ParseExpectations(name, data, routes, contract.GET)
 		if err != nil {
 			return nil, "", fmt.Errorf("--expect: %w", err)
 		}
