@@ -60,6 +60,7 @@ func TestInvalidFlags(t *testing.T) {
 	files := map[string]string{
 		"credentials.yaml": "admin: {bearer: " + secret + ", token: " + secret + "}",
 		"fixtures.yaml":    "websiet: 1",
+		"expected.yaml":    "- {call: createOrder, field: sku, reason: x}",
 		"gaps.yaml":        "- {case: '^nothing$', reason: x}",
 		"plain.pem":        "no certificate",
 		"bad.json":         "{}",
@@ -89,6 +90,7 @@ func TestInvalidFlags(t *testing.T) {
 		{"large credentials", []string{"--credentials", in("large")}, "is larger than"},
 		{"fixtures", []string{"--fixtures", in("fixtures.yaml")}, `fixtures: no case uses the name "websiet"`},
 		{"no fixtures", []string{"--fixtures", in("none.yaml")}, "none.yaml: no such file"},
+		{"expected", []string{"--expect", in("expected.yaml")}, `expected.yaml:1: [0].call names no call`},
 		{"gaps", []string{"--skip", in("gaps.yaml")}, `gaps.yaml: entry 1: no case matches "^nothing$"`},
 		{"exchanges", []string{"--exchanges", folder}, "bad.json: json: cannot unmarshal"},
 		{"no exchanges", []string{"--exchanges", in("none")}, "no files of exchanges"},

@@ -14,7 +14,7 @@ import (
 
 // repeatedFlags are the flags that affect the run of a case, and so belong to the command that
 // repeats it.
-var repeatedFlags = []string{"url", "dialect", "integers", "credentials", "fixtures", "reset", "exchanges", "timeout", "ca", "insecure"}
+var repeatedFlags = []string{"url", "dialect", "integers", "credentials", "fixtures", "reset", "exchanges", "expect", "timeout", "ca", "insecure"}
 
 // runCommandLine returns the shell command that repeats a run with these flags, without the
 // selection of cases and the reports. It contains no secrets.

@@ -25,7 +25,7 @@ import (
 // runOptions are the flags of a run.
 type runOptions struct {
 	target                      targetOptions
-	exchanges, skip             string
+	exchanges, skip, expect     string
 	match, clause               string
 	junit, html, json, markdown string
 	parallel                    int
@@ -40,6 +40,7 @@ func (o *runOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.clause, "clause", "", "run only the cases that cover a clause whose name matches `REGEX`")
 	flags.IntVar(&o.parallel, "parallel", 0, "`NUMBER` of concurrent cases (default: 4 for a demo store in documented, otherwise 1, because the indexers of the original fail if cases write concurrently)")
 	flags.StringVar(&o.skip, "skip", "", "`FILE` in YAML with the cases to skip: a list of {case: REGEX, reason: sentence}")
+	flags.StringVar(&o.expect, "expect", "", "`FILE` in YAML with differences to accept: a list of {resource: NAME, field: NAME, reason: sentence}, as of \"portico compare --expect\"")
 	flags.BoolVar(&o.readOnly, "read-only", false, "send only GET requests: skip the cases that write")
 	flags.BoolVar(&o.failFast, "fail-fast", false, "stop at the first failure")
 	flags.StringVar(&o.junit, "junit", "", "`FILE` for a report as JUnit XML, - for standard output")
@@ -55,6 +56,7 @@ type plan struct {
 	target    contracttests.Target
 	options   contracttests.Options
 	exchanges []contracttests.Exchange
+	expected  *expectedList // nil without --expect
 	progress  *progress
 }
 
@@ -76,6 +78,9 @@ func runSuite(cmd *cobra.Command, o *runOptions) error {
 		return explainInterrupt(ctx, err)
 	}
 	result.Command = runCommandLine(cmd.Flags(), p.target.BaseURL)
+	if p.expected != nil {
+		p.expected.writeUnused(o.screen(cmd))
+	}
 	if err := errors.Join(explainInterrupt(ctx, err), o.writeReports(cmd, result)); err != nil {
 		return err
 	}
@@ -132,6 +137,16 @@ func (o *runOptions) plan(cmd *cobra.Command) (*plan, error) {
 	}
 	if err := o.readGaps(cmd, p, own); err != nil {
 		return nil, err
+	}
+	if o.expect != "" {
+		data, err := readFile(cmd, o.expect)
+		if err != nil {
+			return nil, fmt.Errorf("--expect: %w", err)
+		}
+		if p.expected, err = parseExpected(o.expect, data); err != nil {
+			return nil, err
+		}
+		p.target.Accept = p.expected.accept
 	}
 	if demo && target.Reset != nil {
 		if p.exchanges, err = contracttests.ExchangesIn(target.Dialect); err != nil {
