@@ -105,7 +105,7 @@ Exit codes: 0 all cases passed, 1 cases failed, 2 the suite could not run or was
 	}
 	o.target.addFlags(root.Flags())
 	o.addFlags(root.Flags())
-	root.AddCommand(recordCommand(), signCommand(), listCommand(), fixturesCommand(), credentialsCommand(), versionCommand())
+	root.AddCommand(recordCommand(), signCommand(), listCommand(), gapsCommand(), fixturesCommand(), credentialsCommand(), versionCommand())
 	return root
 }
 

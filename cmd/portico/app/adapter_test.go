@@ -3,18 +3,12 @@ package app
 import (
 	"bytes"
 	"context"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
-	"github.com/portico-commerce/portico/mapping/contract"
 )
 
 // TestNamesOfAdapters checks the rules for the names that a program of another module may give its
@@ -97,46 +91,5 @@ func TestOwnAdapter(t *testing.T) {
 	}
 	if out, err := run("routes"); err != nil || strings.Contains(out, "not offered") {
 		t.Errorf("%v: the database offers every resource:\n%s", err, out)
-	}
-}
-
-// TestGaps checks that exactly the cases that call orders are printed as gaps.
-func TestGaps(t *testing.T) {
-	t.Parallel()
-	suite := apptest.Suite(t)
-	table := contract.NewTable(contract.Routes(contract.StandardFields()))
-	var missing []*contract.Route
-	for _, r := range contract.Routes(contract.StandardFields()) {
-		if strings.HasPrefix(r.Path, "/orders") {
-			missing = append(missing, r)
-		}
-	}
-	var out bytes.Buffer
-	if err := writeGaps(&out, "empty", missing); err != nil {
-		t.Fatal(err)
-	}
-	var gaps []struct{ Case, Reason string }
-	if err := yaml.Unmarshal(out.Bytes(), &gaps); err != nil {
-		t.Fatal(err)
-	}
-	matches := make([]int, len(gaps))
-	for _, c := range suite.CaseCalls() {
-		calls := slices.ContainsFunc(c.Paths, func(path string) bool {
-			called, _ := table.Match(path)
-			return called != nil && strings.HasPrefix(called.Path, "/orders")
-		})
-		is := false
-		for i, g := range gaps {
-			if regexp.MustCompile(g.Case).MatchString(c.Resource + "/" + c.Name + "/json") {
-				matches[i]++
-				is = true
-			}
-		}
-		if is != calls {
-			t.Errorf("%s/%s: a gap %t, calls orders %t", c.Resource, c.Name, is, calls)
-		}
-	}
-	if len(gaps) == 0 || slices.Contains(matches, 0) {
-		t.Errorf("gaps without cases: %v of\n%s", matches, out.String())
 	}
 }

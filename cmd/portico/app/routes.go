@@ -5,20 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/cmd/portico/app/credentials"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
 	"github.com/portico-commerce/portico/config"
-	"github.com/portico-commerce/portico/contracttests"
+	"github.com/portico-commerce/portico/contracttests/report"
 	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/auth"
 	"github.com/portico-commerce/portico/mapping/contract"
@@ -74,7 +72,12 @@ place of a file marks calls that the adapter has no records for; they are answer
 				}
 			}
 			if asGaps {
-				return writeGaps(cmd.OutOrStdout(), cfg.Adapter, missing)
+				return report.WriteGaps(cmd.OutOrStdout(), "Cases of the contract suite that call what the adapter does not offer.", func(r *contract.Route) string {
+					if slices.ContainsFunc(missing, func(m *contract.Route) bool { return m.Path == r.Path }) {
+						return fmt.Sprintf("the adapter %s does not offer %s", cfg.Adapter, r.Resource)
+					}
+					return ""
+				})
 			}
 			rows := routeRows(d, missing)
 			if roleName != "" {
@@ -197,45 +200,4 @@ func writeRoutes(w io.Writer, rows []routeRow) error {
 		fmt.Fprintln(table, strings.Join(columns, "\t"))
 	}
 	return table.Flush()
-}
-
-// writeGaps writes the cases of the contract suite that call one of the missing routes of an
-// adapter, in the form of a file for "contracttest --skip". If every case of a resource does so,
-// the resource becomes one entry.
-func writeGaps(w io.Writer, adapterName string, missing []*contract.Route) error {
-	suite, err := contracttests.NewSuite()
-	if err != nil {
-		return err
-	}
-	type gap struct {
-		Case   string `yaml:"case"`
-		Reason string `yaml:"reason"`
-	}
-	table := contract.NewTable(contract.Routes(contract.StandardFields()))
-	byResource, total := map[string][]gap{}, map[string]int{}
-	var resources []string
-	for _, c := range suite.CaseCalls() {
-		if total[c.Resource]++; total[c.Resource] == 1 {
-			resources = append(resources, c.Resource)
-		}
-		for _, path := range c.Paths {
-			called, _ := table.Match(path)
-			isCalled := func(r *contract.Route) bool { return called != nil && r.Path == called.Path }
-			if i := slices.IndexFunc(missing, isCalled); i >= 0 {
-				reason := fmt.Sprintf("the adapter %s does not offer %s", adapterName, missing[i].Resource)
-				byResource[c.Resource] = append(byResource[c.Resource], gap{"^" + regexp.QuoteMeta(c.Resource+"/"+c.Name+"/"), reason})
-				break
-			}
-		}
-	}
-	all := []gap{}
-	for _, resource := range resources {
-		gaps := byResource[resource]
-		if len(gaps) > 0 && len(gaps) == total[resource] {
-			gaps = []gap{{"^" + resource + "/", gaps[0].Reason}}
-		}
-		all = append(all, gaps...)
-	}
-	fmt.Fprintln(w, "# Cases of the contract suite that call what the adapter does not offer.")
-	return yaml.NewEncoder(w).Encode(all)
 }
