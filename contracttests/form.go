@@ -9,14 +9,14 @@ import (
 
 // The demands on the form of a reply, as [CallLog.Form] names them.
 const (
-	FormCharset   = "charset"           // of the Content-Type
-	FormFormat    = "format"            // the one that the request accepts
-	FormBody      = "body"              // can be parsed
-	FormRendering = "rendering"         // blanks and escapes of the body
-	FormRoot      = "root element"      // of a body in XML
-	FormEnvelope  = "error envelope"    // around the messages of a refusal
-	FormStatus    = "status of a write" // that was accepted
-	FormNoBody    = "body of a write"   // that was accepted
+	FormCharset   = "charset"                // of the Content-Type
+	FormFormat    = "format"                 // the one that the request accepts
+	FormBody      = "body"                   // can be parsed
+	FormRendering = "rendering"              // blanks and escapes of the body
+	FormRoot      = "root element"           // of a body in XML
+	FormEnvelope  = "error envelope"         // around the messages of a refusal
+	FormStatus    = "status of an accepted " // with the method
+	FormNoBody    = "body of an accepted "   // with the method
 )
 
 // maxShownForm limits the bytes shown of a body.
@@ -38,9 +38,9 @@ func formOf(r *request, got *reply, d Dialect) (all []Difference) {
 	}
 	isWrite := slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodDelete}, r.method)
 	if isWrite && got.status < http.StatusBadRequest && got.status != http.StatusMultiStatus {
-		demand(FormStatus, got.status == http.StatusOK, strconv.Itoa(http.StatusOK), strconv.Itoa(got.status))
+		demand(FormStatus+r.method, got.status == http.StatusOK, strconv.Itoa(http.StatusOK), strconv.Itoa(got.status))
 		if !strings.HasSuffix(path, "/websites") { // which answers one assignment with a list in documented
-			demand(FormNoBody, got.body == "", "none", clip(got.body, 0))
+			demand(FormNoBody+r.method, got.body == "", "none", clip(got.body, 0))
 		}
 	}
 	if got.body == "" {
