@@ -1,6 +1,7 @@
 package contracttests
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -10,7 +11,7 @@ import (
 // The demands on the form of a reply, as [CallLog.Form] names them.
 const (
 	FormCharset   = "charset"                // of the Content-Type
-	FormFormat    = "format"                 // the one that the request accepts
+	FormFormat    = "format "                // with the one that the request accepts
 	FormBody      = "body"                   // can be parsed
 	FormRendering = "rendering"              // blanks and escapes of the body
 	FormRoot      = "root element"           // of a body in XML
@@ -49,7 +50,7 @@ func formOf(r *request, got *reply, d Dialect) (all []Difference) {
 	given := got.header.Get("Content-Type")
 	f, known := formatOfMediaType(given)
 	if accepted, ok := formatOfMediaType(acceptedType(r)); ok {
-		demand(FormFormat, known && f.name == accepted.name, accepted.name, given)
+		demand(FormFormat+accepted.name, known && f.name == accepted.name, accepted.name, given)
 	}
 	if !known {
 		return all
@@ -74,7 +75,7 @@ func formOf(r *request, got *reply, d Dialect) (all []Difference) {
 	}
 	if got.status >= http.StatusBadRequest {
 		messages, _ := content.member("messages")
-		demand(FormEnvelope, len(content.members) == 1 && messages.has("error"), "messages with error", clip(got.body, 0))
+		demand(FormEnvelope, len(content.members) == 1 && messages.has("error"), fmt.Sprintf(`{"messages":{"error":[{"code":%d,"message":"…"}]}}`, got.status), clip(got.body, 0))
 	}
 	return all
 }

@@ -15,13 +15,13 @@ func TestFormOf(t *testing.T) {
 		status                int
 		media, body, want     string
 	}{
-		{"record", "GET /api/rest/products/1", "application/json", 200, json, `{"a":"b"}`, "format charset body rendering"},
+		{"record", "GET /api/rest/products/1", "application/json", 200, json, `{"a":"b"}`, "format JSON charset body rendering"},
 		{"no charset", "GET /api/rest/products/1", "", 200, "application/json", `{"a":"b"}`, "charset! body rendering"},
 		{"blanks", "GET /api/rest/products/1", "application/json;q=1", 200, json, `{"a": "b"}`, "charset body rendering!"},
-		{"another format", "GET /api/rest/products/1", "text/xml", 200, json, `{}`, "format! charset body rendering"},
+		{"another format", "GET /api/rest/products/1", "text/xml", 200, json, `{}`, "format XML! charset body rendering"},
 		{"not what it is called", "GET /api/rest/products/1", "", 200, json, `<a/>`, "charset body!"},
-		{"root", "GET /api/rest/products/1", "text/xml", 200, xml, "<?xml version=\"1.0\"?>\n<store>\n  <a>b</a>\n</store>\n", "format charset body rendering root element!"},
-		{"page", "GET /api/rest/products/1", "text/xml", 404, "text/html", `<html>`, "format!"},
+		{"root", "GET /api/rest/products/1", "text/xml", 200, xml, "<?xml version=\"1.0\"?>\n<store>\n  <a>b</a>\n</store>\n", "format XML charset body rendering root element!"},
+		{"page", "GET /api/rest/products/1", "text/xml", 404, "text/html", `<html>`, "format XML!"},
 		{"envelope", "GET /shop/api/rest/products/1?a=/x", "", 404, json, envelope, "charset body rendering error envelope"},
 		{"another envelope", "GET /api/rest/products/1", "", 404, json, `{"error":"a"}`, "charset body rendering error envelope!"},
 		{"change", "PUT /api/rest/products/1", "", 200, json, "", "status of an accepted PUT body of an accepted PUT"},

@@ -59,6 +59,8 @@ func TestFindCauses(t *testing.T) {
 		{"no Location", []contracttests.Result{
 			failedRun("a", "the reply to the request that creates {{product}} has no Location with its id"), failedRun("b", "the reply to the request that creates {{customer}} has no Location with its id")},
 			[]string{"the reply to the request that creates the object has no Location with its id: a b"}},
+		{"another status without Location", []contracttests.Result{failedRun("a", "customer could not be created: 202 Accepted\nServer: x")},
+			[]string{"the reply to a create has no Location with the id of the object: a"}},
 		{"spelling", []contracttests.Result{
 			failedRun("a", "", difference{Where: "rendering of the body", Want: "{}", Got: "{ }"}), failedRun("b", "", difference{Where: "rendering of the body", Want: "[]", Got: "[ ]"})},
 			[]string{"the body has the right content, but another spelling or other blanks than the contract requires: a b"}},
@@ -70,7 +72,7 @@ func TestFindCauses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			for _, c := range findCauses(&contracttests.Report{Results: tt.results}) {
+			for _, c := range newOverview(&contracttests.Report{Results: tt.results}).Causes {
 				names := ""
 				for _, f := range c.Failures {
 					names += " " + f.Name
@@ -93,7 +95,7 @@ func status401(want string) contracttests.Difference {
 func TestOtherDifferences(t *testing.T) {
 	a := contracttests.Difference{Where: "Allow", Want: "no such header", Got: "GET"}
 	b := contracttests.Difference{Where: "status", Want: "200", Got: "202"}
-	causes := findCauses(&contracttests.Report{Results: []contracttests.Result{failedRun("a", "", a), failedRun("b", "", a), failedRun("c", "", b, a)}})
+	causes := newOverview(&contracttests.Report{Results: []contracttests.Result{failedRun("a", "", a), failedRun("b", "", a), failedRun("c", "", b, a)}}).Causes
 	if len(causes) != 1 || causes[0].more[0] || causes[0].more[1] || !causes[0].more[2] {
 		t.Errorf("got %+v, want one cause whose third failure has other differences", causes)
 	}

@@ -276,7 +276,7 @@ func (p *pageView) addCauses(r *contracttests.Report) {
 	for i := range r.Results {
 		anchors[&r.Results[i]] = anchor(i)
 	}
-	for i, c := range findCauses(r) {
+	for i, c := range newOverview(r).Causes {
 		first := c.First()
 		v := causeView{
 			Text: c.Text, Count: len(c.Failures), Open: i < maxOpenCauses,

@@ -43,7 +43,7 @@ type jsonCause struct {
 // jsonCauses returns the causes of the failures of a report.
 func jsonCauses(r *contracttests.Report) []jsonCause {
 	causes := []jsonCause{}
-	for _, c := range findCauses(r) {
+	for _, c := range newOverview(r).Causes {
 		one := jsonCause{Cause: c.Text}
 		for _, f := range c.Failures {
 			one.Runs = append(one.Runs, f.ID())

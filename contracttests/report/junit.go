@@ -61,7 +61,7 @@ func JUnit(w io.Writer, r *contracttests.Report) error {
 	all := junitSuites{Name: "contract"}
 	at := map[string]int{}
 	types := map[*contracttests.Result]string{}
-	for _, c := range findCauses(r) {
+	for _, c := range newOverview(r).Causes {
 		for _, f := range c.Failures {
 			types[f] = c.Text
 		}

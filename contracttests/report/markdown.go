@@ -25,7 +25,7 @@ func Markdown(w io.Writer, r *contracttests.Report) error {
 	fmt.Fprintf(&b, "## Store REST contract: %s\n\n", verdict)
 	fmt.Fprintf(&b, "%s in %.1f s, dialect %s, %s\n\n", counts, r.Took, inlineCode(string(r.Dialect)), inlineCode(r.URL))
 	fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(newCoverage(r).String()))
-	causes := findCauses(r)
+	causes := newOverview(r).Causes
 	for i := range causes {
 		text := causes[i].markdown(r.Command)
 		if b.Len()+len(text) > maxSummary {

@@ -111,7 +111,7 @@
   function callView(call) {
     const view = element("details", "call");
     const summary = element("summary");
-    const answer = firstLine(call.reply).match(/^HTTP\/\S+ (\d+.*)/);
+    const answer = firstLine(call.reply).match(/^(\d{3} .*)/);
     summary.append(element("span", "tag", call.as),
       element("code", "", firstLine(call.request).replace(/ HTTP\/\S+$/, "")),
       element("span", "answer", answer ? answer[1] : "no answer"));

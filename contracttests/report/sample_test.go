@@ -51,7 +51,7 @@ func newSampler(t testing.TB) *sampler {
 			s.calls = append(s.calls, contracttests.CallLog{
 				As:      step.As,
 				Request: fmt.Sprintf("%s /api/rest%s HTTP/1.1\r\nHost: shop.example\r\nAuthorization: (left out)\r\n\r\n%s", step.Method, step.Path, body),
-				Reply:   fmt.Sprintf("HTTP/1.1 %d OK\r\nContent-Type: %s\r\n\r\n%s", step.Response.Status, kind, step.Response.Body),
+				Reply:   fmt.Sprintf("%d OK\r\nContent-Type: %s\r\n\r\n%s", step.Response.Status, kind, step.Response.Body),
 			})
 		}
 	}

@@ -209,7 +209,9 @@ type cause struct {
 	Text     string // the deviation on one printable line
 	Failures []*contracttests.Result
 	// more has, for each failure, whether it has other deviations than the first one.
-	more []bool
+	more   []bool
+	silent string // the resource that does not answer, or ""
+	form   bool   // what is wrong in every reply
 }
 
 // First returns the failure that is shown in full.
@@ -218,7 +220,7 @@ func (c *cause) First() *contracttests.Result { return c.Failures[0] }
 // findCauses divides the failures of a report into as few causes as a greedy search finds:
 // the deviation that most failures share comes first and takes these failures, and so on
 // with the others. Of deviations that equally many share, the first in the report counts.
-func findCauses(r *contracttests.Report) []cause {
+func (o *overview) findCauses(r *contracttests.Report) []cause {
 	type failure struct {
 		result     *contracttests.Result
 		deviations []deviation
@@ -226,7 +228,7 @@ func findCauses(r *contracttests.Report) []cause {
 	var open []failure
 	for i := range r.Results {
 		if one := &r.Results[i]; one.Status == contracttests.Failed {
-			open = append(open, failure{one, deviationsOf(one.Failure)})
+			open = append(open, failure{one, o.deviationsOf(one.Failure)})
 		}
 	}
 	var causes []cause
@@ -245,7 +247,7 @@ func findCauses(r *contracttests.Report) []cause {
 				}
 			}
 		}
-		found := cause{Text: best.text}
+		found := cause{Text: best.text, silent: best.silent, form: best.form}
 		var rest, grouped []failure
 		for _, f := range open {
 			if slices.ContainsFunc(f.deviations, func(d deviation) bool { return d.key == best.key }) {
@@ -266,12 +268,27 @@ func findCauses(r *contracttests.Report) []cause {
 }
 
 // A deviation is a kind of difference at a place. Deviations with the same key are equal.
-type deviation struct{ key, text string }
+type deviation struct {
+	key, text string
+	silent    string // see cause
+	form      bool   // see cause
+}
 
-// deviationsOf returns the deviations of a failure, each once, and at least one.
-func deviationsOf(f *contracttests.Failure) []deviation {
+// deviationsOf returns the deviations of a failure, each once, and at least one. It leaves out what is
+// wrong in every reply, and what follows from a refusal.
+func (o *overview) deviationsOf(f *contracttests.Failure) []deviation {
 	if f == nil {
-		return []deviation{{"unknown", "the report has no details of the failure"}}
+		return []deviation{{key: "unknown", text: "the report has no details of the failure"}}
+	}
+	for _, s := range o.Silent {
+		if resourceOf(o.table, f.Call) == s.Name {
+			return []deviation{{key: "silent " + s.Name, text: "the resource " + s.Name + " does not answer", silent: s.Name}}
+		}
+	}
+	for i := range f.Differences {
+		if d := &f.Differences[i]; d.Where == "status" && d.Want < "400" && d.Got >= "400" {
+			return []deviation{statusDeviation(d.Want, d.Got)}
+		}
 	}
 	var all []deviation
 	add := func(d deviation) {
@@ -283,10 +300,16 @@ func deviationsOf(f *contracttests.Failure) []deviation {
 		add(brokenDeviation(f.Broken))
 	}
 	for i := range f.Differences {
-		add(newDeviation(&f.Differences[i]))
+		d := &f.Differences[i]
+		if !slices.ContainsFunc(o.Faults, func(fault formFault) bool { return fault.explains(d) }) {
+			add(newDeviation(d))
+		}
+	}
+	if len(all) == 0 && len(f.Differences) > 0 {
+		add(deviation{key: "every reply", text: "nothing but what is wrong in every reply", form: true})
 	}
 	if len(all) == 0 {
-		add(deviation{"not as expected", "not as expected"})
+		add(deviation{key: "not as expected", text: "not as expected"})
 	}
 	return all
 }
@@ -300,12 +323,14 @@ var variable = regexp.MustCompile(`\{\{[^{}]*\}\}`)
 
 // brokenDeviation returns the deviation of a failure without differences.
 func brokenDeviation(broken string) deviation {
-	if found := notCreated.FindStringSubmatch(broken); found != nil {
+	if found := notCreated.FindStringSubmatch(broken); found != nil && found[1] < "400" {
+		return deviation{key: "no Location", text: "the reply to a create has no Location with the id of the object"}
+	} else if found != nil {
 		return statusDeviation("200", found[1])
 	}
 	line, _, _ := strings.Cut(broken, "\n")
 	line = variable.ReplaceAllString(line, "the object")
-	return deviation{"broken " + mask(line), printableLine(truncate(line, maxPart))}
+	return deviation{key: "broken " + mask(line), text: printableLine(truncate(line, maxPart))}
 }
 
 // newDeviation returns the deviation of one difference.
@@ -316,42 +341,42 @@ func newDeviation(d *contracttests.Difference) deviation {
 	case place == "status":
 		return statusDeviation(d.Want, d.Got)
 	case place == "rendering of the body":
-		return deviation{place, "the body has the right content, but another spelling or other blanks than the contract requires"}
+		return deviation{key: place, text: "the body has the right content, but another spelling or other blanks than the contract requires"}
 	case place == "body":
 		if want := printableLine(d.Want); want == "JSON" || want == "XML" || want == "form" {
-			return deviation{"body\x00" + want, "the body is not " + want}
+			return deviation{key: "body\x00" + want, text: "the body is not " + want}
 		}
-		return deviation{"body", "the body is another text"}
+		return deviation{key: "body", text: "the body is another text"}
 	case place == "message" || place == "code" || !strings.HasPrefix(d.Where, "$"):
-		return deviation{place + "\x00" + mask(d.Want) + "\x00" + mask(d.Got), fmt.Sprintf("%s: want %s, got %s", shown, shortValue(d.Want), shortValue(d.Got))}
+		return deviation{key: place + "\x00" + mask(d.Want) + "\x00" + mask(d.Got), text: fmt.Sprintf("%s: want %s, got %s", shown, shortValue(d.Want), shortValue(d.Got))}
 	}
 	if name, ok := strings.CutPrefix(d.Want, "field "); ok {
-		return deviation{name + "\x00missing", printableLine(truncate(name, maxPart)) + ": the field is missing"}
+		return deviation{key: name + "\x00missing", text: printableLine(truncate(name, maxPart)) + ": the field is missing"}
 	}
 	if name, ok := strings.CutPrefix(d.Want, "no field "); ok {
-		return deviation{name + "\x00unexpected", printableLine(truncate(name, maxPart)) + ": there must be no such field"}
+		return deviation{key: name + "\x00unexpected", text: printableLine(truncate(name, maxPart)) + ": there must be no such field"}
 	}
 	if d.Got == "no such field" {
-		return deviation{place + "\x00missing", shown + ": the field is missing"}
+		return deviation{key: place + "\x00missing", text: shown + ": the field is missing"}
 	}
 	want, got := kindOf(d.Want), kindOf(d.Got)
 	if want == got {
-		return deviation{place + "\x00value", shown + ": another value is required"}
+		return deviation{key: place + "\x00value", text: shown + ": another value is required"}
 	}
-	return deviation{place + "\x00" + want + "\x00" + got, fmt.Sprintf("%s: want %s, got %s", shown, shortValue(want), shortValue(got))}
+	return deviation{key: place + "\x00" + want + "\x00" + got, text: fmt.Sprintf("%s: want %s, got %s", shown, shortValue(want), shortValue(got))}
 }
 
 // statusDeviation returns the deviation of a status. If the server refuses the credentials
 // or fails, the expected status does not matter.
 func statusDeviation(want, got string) deviation {
 	if code, err := strconv.Atoi(got); err == nil && (code == 401 || code >= 500) {
-		return deviation{"status\x00" + got, "status: got " + printableLine(got) + " where another one is required"}
+		return deviation{key: "status\x00" + got, text: "status: got " + printableLine(got) + " where another one is required"}
 	}
-	return deviation{"status\x00" + want + "\x00" + got, fmt.Sprintf("status: want %s, got %s", shortValue(want), shortValue(got))}
+	return deviation{key: "status\x00" + want + "\x00" + got, text: fmt.Sprintf("status: want %s, got %s", shortValue(want), shortValue(got))}
 }
 
 // placeOf returns the place of a difference: the last name in a path of the body, such as
-// sku for $.17.sku and $[3].sku, the whole text otherwise.
+// sku for $.17.sku and $[3].sku, "the body" for $ and $[3], the whole text otherwise.
 func placeOf(where string) string {
 	if !strings.HasPrefix(where, "$") {
 		return where
@@ -362,7 +387,7 @@ func placeOf(where string) string {
 			return part
 		}
 	}
-	return "$"
+	return "the body"
 }
 
 // describedValue matches a value as differences describe it: its type and its text.

@@ -58,7 +58,7 @@ func (t *terminal) writeLines(indent int, c color, text string) {
 // summarizes the passed clauses of each section in one line.
 func Table(w io.Writer, r *contracttests.Report, colored, verbose bool) error {
 	t := &terminal{colored: colored}
-	for _, c := range findCauses(r) {
+	for _, c := range newOverview(r).Causes {
 		t.writeCause(&c, r.Command, verbose)
 	}
 	t.writeSkips(skipReasons(r), verbose)
