@@ -24,6 +24,24 @@ type shownDifference struct {
 	Lines     []line // nil if both texts are one line
 }
 
+// maxNote is the number of bytes of a part that a note repeats.
+const maxNote = 8
+
+// Note says how two texts differ that are alike but for a few characters, such as a dot, which is
+// easily overlooked. It is "" for other differences.
+func (d shownDifference) Note() string {
+	want, got := d.Want, d.Got
+	switch {
+	case want.Before+want.After == "" || len(want.Part) > maxNote || len(got.Part) > maxNote || want.Part == got.Part:
+		return ""
+	case got.Part == "":
+		return `"` + want.Part + `" is missing`
+	case want.Part == "":
+		return `"` + got.Part + `" is too much`
+	}
+	return `"` + got.Part + `" in place of "` + want.Part + `"`
+}
+
 // A span is a text divided at the part that differs from another text.
 type span struct{ Before, Part, After string }
 

@@ -10,8 +10,10 @@
 //  2. A failure is shown with a command that repeats the request, the expected reply, the
 //     clause that requires it, and the differences. Each clause, and each difference between
 //     the dialects, is shown with its section of the specification.
-//  3. Failures are grouped by cause, the same kind of difference at the same place, because
-//     one fault of a server fails hundreds of cases (summary.go).
+//  3. A report begins with what is wrong in every reply, and with the resources that do not
+//     answer at all (overview.go). Other failures are grouped by cause, the same kind of
+//     difference at the same place, because one fault of a server fails hundreds of cases
+//     (summary.go).
 //  4. Missing tests are as visible as failures: skipped runs, clauses whose runs were all
 //     skipped, and clauses without a run.
 //  5. The HTML page is one file and loads nothing from the network. Its content security

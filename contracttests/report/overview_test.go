@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -94,6 +95,35 @@ func TestFaultExplains(t *testing.T) {
 		f := formFault{Difference: difference{Where: tt.fault, Want: "200", Got: "204"}}
 		if got := f.explains(&tt.d); got != tt.want {
 			t.Errorf("%s explains %+v: %t, want %t", tt.fault, tt.d, got, tt.want)
+		}
+	}
+}
+
+// TestEnd checks that the report ends with its verdict in ten lines at most, which name every kind of
+// cause, and that it says how to go on.
+func TestEnd(t *testing.T) {
+	r := wrongReport()
+	for i := range 30 {
+		r.Results = append(r.Results, failedRun("x", "", difference{Where: "$.field" + string(rune('a'+i)), Want: "a", Got: strings.Repeat("x", i)}))
+	}
+	var b strings.Builder
+	if err := Table(&b, r, false, false); err != nil {
+		t.Fatal(err)
+	}
+	const verdict = "FAILED  43 runs: 0 passed, 43 failed"
+	text := b.String()
+	end := text[strings.LastIndex(text, verdict):]
+	if n := strings.Count(end, "\n"); n != 10 || !strings.HasPrefix(text, verdict) {
+		t.Errorf("the end has %d lines, want 10:\n%s", n, end)
+	}
+	for _, want := range []string{"9 of 10  no charset", "all 3  status of an accepted POST", "no answer  orders (404)\n", "accepted  2 differences: agreed\n", "3  status: want 200, got 403\n", "causes more: the report begins with all\n"} {
+		if !strings.Contains(end, want) {
+			t.Errorf("the end lacks %q:\n%s", want, end)
+		}
+	}
+	for _, want := range []string{"\n- {resource: all, field: content-type", "\ncontracttest gaps orders > gaps.yaml", "6 runs failed for nothing else", "(\".\" is missing)\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("lacks %q:\n%.3000s", want, text)
 		}
 	}
 }

@@ -57,7 +57,17 @@ func smallReport() *contracttests.Report {
 // TestTable checks the whole report for a terminal.
 func TestTable(t *testing.T) {
 	got := table(t, smallReport(), false, false)
-	const want = `FAILED  customers/a/xml
+	const want = `FAILED  3 runs: 1 passed, 1 failed, 1 skipped in 2.3 s, dialect magento, http://127.0.0.1:8080
+
+Causes, with the number of runs that failed for each:
+           1  firstname: want Bea, got Ada
+
+The details of each cause. A run is one case in one format, and its name is FILE/CASE/FORMAT. A clause is a
+sentence of the contract that the case tests: "contracttest list" has the text of each. guest, customer_1,
+customer_2 and admin are the callers, from the file of credentials. $ is the body of the reply: $.sku is the
+field sku of a record, $[0].sku that of the first record of a list, $.17.sku that of the record 17.
+
+FAILED  customers/a/xml
   step 2: admin: PUT /customers/17
   repeat the request:
 curl -sS -i --path-as-is -g -X 'PUT' -H 'User-Agent:' -H "Authorization: $AUTHORIZATION_ADMIN" -H 'Content-Type: application/json' --data-raw '{"firstname":"Bea","note":"it'\''s"}' 'https://shop.example:8443/api/rest/customers/17'
@@ -72,6 +82,7 @@ curl -sS -i --path-as-is -g -X 'PUT' -H 'User-Agent:' -H "Authorization: $AUTHOR
   $.email
     want contracttest-4711@example.com
     got  contracttest-4712@example.com
+         ("2" in place of "1")
   $.taxvat
     want null
     got  (nothing)
@@ -80,14 +91,16 @@ skipped: 1 run
     1  no orders in the fixtures
          orders/b/json
 
+Clauses of the contract, with the runs that test each ("contracttest list" has their text):
   passed  failed  skipped  clause
        0       1        0  Customers: PUT
        2                   Customers: 2 clauses passed
        0       0        1  Orders: GET
                            Orders: 1 clause cannot be tested
 
-coverage: 6 of 10 rows of the document; 2 cannot be tested: no store has it; 1 only skipped; 1 not run
+coverage: 6 of 10 rows in the tables of the contract document; 2 cannot be tested: no store has it; 1 only skipped; 1 not run
 FAILED  3 runs: 1 passed, 1 failed, 1 skipped in 2.3 s, dialect magento, http://127.0.0.1:8080
+           1  firstname: want Bea, got Ada
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -117,7 +130,7 @@ func TestTableContent(t *testing.T) {
 		lacks          string
 	}{
 		{"passed", passing, false, false,
-			[]string{"coverage: 5 of 5 rows of the document\nPASSED  1 run: 1 passed, 0 failed, 0 skipped"}, "FAILED"},
+			[]string{"coverage: 5 of 5 rows in the tables of the contract document\nPASSED  1 run: 1 passed, 0 failed, 0 skipped"}, "FAILED"},
 		{"passed, in color", passing, true, false, []string{"\x1b[32mPASSED\x1b[0m"}, "\x1b[31m"},
 		{"failed, in color", smallReport(), true, false,
 			[]string{"\x1b[31mFAILED\x1b[0m  3 runs", "contracttest-471\x1b[32m1\x1b[0m@example.com", "contracttest-471\x1b[31m2\x1b[0m@example.com", "\x1b[33mOrders: GET\x1b[0m"}, "PASSED"},

@@ -79,7 +79,7 @@ func newCoverage(r *contracttests.Report) coverage {
 
 // String returns the coverage as one line of text.
 func (c coverage) String() string {
-	covered := fmt.Sprintf("coverage: %d of %s of the document", c.Covered, plural(c.Rows, "row"))
+	covered := fmt.Sprintf("coverage: %d of %s in the tables of the contract document", c.Covered, plural(c.Rows, "row"))
 	return strings.Join(append([]string{covered}, c.gapTexts()...), "; ")
 }
 
@@ -348,7 +348,13 @@ func newDeviation(d *contracttests.Difference) deviation {
 		}
 		return deviation{key: "body", text: "the body is another text"}
 	case place == "message" || place == "code" || !strings.HasPrefix(d.Where, "$"):
-		return deviation{key: place + "\x00" + mask(d.Want) + "\x00" + mask(d.Got), text: fmt.Sprintf("%s: want %s, got %s", shown, shortValue(d.Want), shortValue(d.Got))}
+		text := fmt.Sprintf("%s: want %s, got %s", shown, shortValue(d.Want), shortValue(d.Got))
+		var spans shownDifference
+		spans.Want, spans.Got = markDifference(d.Want, d.Got)
+		if note := spans.Note(); note != "" && !strings.Contains(d.Want+d.Got, "\n") {
+			text += ": " + note
+		}
+		return deviation{key: place + "\x00" + mask(d.Want) + "\x00" + mask(d.Got), text: text}
 	}
 	if name, ok := strings.CutPrefix(d.Want, "field "); ok {
 		return deviation{key: name + "\x00missing", text: printableLine(truncate(name, maxPart)) + ": the field is missing"}

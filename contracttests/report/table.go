@@ -53,12 +53,18 @@ func (t *terminal) writeLines(indent int, c color, text string) {
 	}
 }
 
-// Table writes the report for a terminal: failures by cause, skipped runs, clauses, leftovers,
-// coverage, and the counts last. Unless verbose is set, it shortens long lists and
-// summarizes the passed clauses of each section in one line.
+// Table writes the report for a terminal: the overview, the details of failures by cause, skipped
+// runs, clauses, leftovers, coverage, and the overview in ten lines. Unless verbose is set, it shortens
+// long lists and summarizes the passed clauses of each section in one line.
 func Table(w io.Writer, r *contracttests.Report, colored, verbose bool) error {
 	t := &terminal{colored: colored}
-	for _, c := range newOverview(r).Causes {
+	o := newOverview(r)
+	t.writeOverview(o, r)
+	if len(o.Causes) > 0 {
+		t.writeLines(0, dim, legend)
+		fmt.Fprintln(t)
+	}
+	for _, c := range o.Causes {
 		t.writeCause(&c, r.Command, verbose)
 	}
 	t.writeSkips(skipReasons(r), verbose)
@@ -71,15 +77,108 @@ func Table(w io.Writer, r *contracttests.Report, colored, verbose bool) error {
 		c = yellow
 	}
 	t.writeLines(0, c, covered.String())
-	counts := newTally(r)
-	c = red
-	if counts.verdict() == "passed" {
-		c = green
-	}
-	fmt.Fprintf(t, "%s  %s in %.1f s, dialect %s, %s\n", t.paint(c, strings.ToUpper(counts.verdict())),
-		counts, r.Took, printableLine(string(r.Dialect)), printableLine(r.URL))
+	t.writeEnd(o, r)
 	_, err := w.Write(t.Bytes())
 	return err
+}
+
+// legend explains the words of the details.
+const legend = `The details of each cause. A run is one case in one format, and its name is FILE/CASE/FORMAT. A clause is a
+sentence of the contract that the case tests: "contracttest list" has the text of each. guest, customer_1,
+customer_2 and admin are the callers, from the file of credentials. $ is the body of the reply: $.sku is the
+field sku of a record, $[0].sku that of the first record of a list, $.17.sku that of the record 17.`
+
+// writeVerdict writes the outcome, the counts and the target on one line.
+func (t *terminal) writeVerdict(o *overview, r *contracttests.Report) {
+	c := red
+	if o.Tally.verdict() == "passed" {
+		c = green
+	}
+	fmt.Fprintf(t, "%s  %s in %.1f s, dialect %s, %s\n", t.paint(c, strings.ToUpper(o.Tally.verdict())),
+		o.Tally, r.Took, printableLine(string(r.Dialect)), printableLine(r.URL))
+}
+
+// writeOverview writes the verdict, and what a reader needs first.
+func (t *terminal) writeOverview(o *overview, r *contracttests.Report) {
+	t.writeVerdict(o, r)
+	if len(o.Faults) > 0 {
+		t.writeLines(0, bold, "\nWrong in every reply of its kind:")
+		for _, f := range o.Faults {
+			t.writeCount(f.Count(), f.Text())
+		}
+		if o.Alone > 0 {
+			t.writeLines(2, plain, plural(o.Alone, "run")+" failed for nothing else.")
+		}
+		if entries := o.entries(); len(entries) > 0 {
+			t.writeLines(2, plain, "A case ends at its first wrong reply. To see what else is wrong, accept these for now: put the lines\ninto expected.yaml, and add --expect expected.yaml.")
+			t.writeLines(0, plain, strings.Join(entries, "\n"))
+		}
+	}
+	if len(o.Silent) > 0 {
+		t.writeLines(0, bold, "\nResources that do not answer at all:")
+		for _, s := range o.Silent {
+			t.writeCount(plural(s.Calls, "call"), s.Text())
+		}
+		t.writeLines(2, plain, "To declare that they are not built yet:")
+		t.writeLines(0, plain, o.gapsCommand())
+	}
+	if len(o.Accepted) > 0 {
+		t.writeLines(0, bold, "\nAccepted differences, which fail no case:")
+		for _, a := range o.Accepted {
+			t.writeCount(fmt.Sprint(a.Count), a.Text)
+		}
+	}
+	if len(o.Other) > 0 {
+		t.writeLines(0, bold, "\nCauses, with the number of runs that failed for each:")
+		for _, c := range o.Other {
+			t.writeCount(fmt.Sprint(c.Count), c.Text)
+		}
+	}
+	fmt.Fprintln(t)
+}
+
+// writeCount writes a line with a number in front.
+func (t *terminal) writeCount(count, text string) {
+	fmt.Fprintf(t, "%12s  %s\n", count, text)
+}
+
+const (
+	endLines     = 10  // of the end of the report
+	maxEndLine   = 150 // bytes of a line there
+	maxEndFaults = 4
+)
+
+// writeEnd writes the overview in ten lines at most: the end of a long report is what a terminal
+// shows.
+func (t *terminal) writeEnd(o *overview, r *contracttests.Report) {
+	t.writeVerdict(o, r)
+	left := endLines - 1
+	line := func(count, text string) {
+		if left > 0 {
+			t.writeCount(count, truncate(text, maxEndLine))
+			left--
+		}
+	}
+	for i, f := range o.Faults {
+		if i == maxEndFaults-1 && len(o.Faults) > maxEndFaults {
+			line("", fmt.Sprintf("and %d more faults of every reply", len(o.Faults)-i))
+			break
+		}
+		line(f.Count(), f.Text())
+	}
+	if len(o.Silent) > 0 {
+		line("no answer", o.silentNames())
+	}
+	for _, a := range o.Accepted[:min(1, len(o.Accepted))] {
+		line("accepted", fmt.Sprintf("%s: %s", plural(a.Count, "difference"), a.Text))
+	}
+	for i, c := range o.Other {
+		if left == 1 && i < len(o.Other)-1 {
+			line("", fmt.Sprintf("and %s more: the report begins with all", plural(len(o.Other)-i, "cause")))
+			break
+		}
+		line(fmt.Sprint(c.Count), c.Text)
+	}
 }
 
 // writeCause writes the first failure of a cause in full, and the others by name. Unless
@@ -174,6 +273,9 @@ func (t *terminal) writeDifference(d shownDifference) {
 	if d.Lines == nil {
 		t.writeSpan("want", green, d.Want)
 		t.writeSpan("got ", red, d.Got)
+		if note := d.Note(); note != "" {
+			t.writeLines(9, dim, "("+note+")")
+		}
 		return
 	}
 	t.writeLines(4, dim, "- want, + got")
@@ -237,6 +339,7 @@ func (t *terminal) writeClauses(all []section, verbose bool) {
 	if len(rows) == 0 {
 		return
 	}
+	t.writeLines(0, plain, "Clauses of the contract, with the runs that test each (\"contracttest list\" has their text):")
 	rows = slices.Insert(rows, 0, row{"passed", "failed", "skipped", "clause", dim})
 	var table bytes.Buffer
 	columns := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)
