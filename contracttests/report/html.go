@@ -2,13 +2,13 @@ package report
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"compress/flate"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"github.com/portico-commerce/portico/contracttests"
 	"html/template"
@@ -29,13 +29,14 @@ var (
 
 const (
 	maxCall          = 64 << 10 // bytes shown of a request or reply
+	maxHeadline      = 160      // bytes shown of a failure beside its case
 	maxInitiallyOpen = 10       // failures are unfolded initially if there are at most so many
 )
 
 // HTML writes the report as one self-contained page.
 //
-// Requests and replies are compressed in the page and unfolded by its script, because
-// the calls of a thousand cases would make the page slow to load.
+// The details of the cases are compressed in the page, all together because they repeat each
+// other, and unfolded by its script.
 func HTML(w io.Writer, r *contracttests.Report) error {
 	page, err := template.New("page").Parse(pageHTML)
 	if err != nil {
@@ -45,12 +46,12 @@ func HTML(w io.Writer, r *contracttests.Report) error {
 	if err != nil {
 		return err
 	}
-	deflate, err := flate.NewWriter(io.Discard, flate.DefaultCompression)
-	if err != nil {
+	out := bufio.NewWriter(w)
+	view := newPageView(r, specification)
+	if view.Packed, err = packBodies(page, view.Resources); err != nil {
 		return err
 	}
-	out := bufio.NewWriter(w)
-	if err := page.Execute(out, newPageView(r, specification, deflate)); err != nil {
+	if err := page.Execute(out, view); err != nil {
 		return err
 	}
 	return out.Flush()
@@ -77,9 +78,11 @@ type (
 		All        resourceView // sums over all resources, without cases
 		Skips      []reason
 		Leftovers  []string
+		Overview   *overview
 		Causes     []causeView
 		Sections   []sectionView
 		HasResults bool
+		Packed     string // see packBodies
 
 		links linker
 	}
@@ -104,8 +107,7 @@ type (
 		Headline               string       // summary of the failure, or the reason of the skip
 		Open                   bool
 		Failure                *failureView
-		result                 *contracttests.Result
-		deflate                *flate.Writer // shared by all cases, because each takes a megabyte
+		Calls                  []contracttests.CallLog
 	}
 	// A causeView shows the first failure of a cause and links to the others.
 	causeView struct {
@@ -186,9 +188,8 @@ func (l linker) linkClause(name string) linkedText {
 // Verdict returns the word for the outcome of the run.
 func (p *pageView) Verdict() string { return p.Counts.verdict() }
 
-// newPageView returns the content of the page. All cases share deflate, because a
-// compressor takes a megabyte.
-func newPageView(r *contracttests.Report, specification *contracttests.Spec, deflate *flate.Writer) *pageView {
+// newPageView returns the content of the page, but for the bodies of the cases.
+func newPageView(r *contracttests.Report, specification *contracttests.Spec) *pageView {
 	c := newCoverage(r)
 	p := &pageView{
 		Policy: "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src " +
@@ -205,6 +206,7 @@ func newPageView(r *contracttests.Report, specification *contracttests.Spec, def
 		Gaps:       c.gapTexts(),
 		Skips:      skipReasons(r),
 		HasResults: len(r.Results) > 0,
+		Overview:   newOverview(r),
 		links:      newLinker(r, specification),
 	}
 	for _, call := range r.Leftovers {
@@ -213,7 +215,7 @@ func newPageView(r *contracttests.Report, specification *contracttests.Spec, def
 	p.Roles = collectNames(r, []string{contracttests.Admin, contracttests.Customer1, contracttests.Customer2, contracttests.Guest},
 		func(one *contracttests.Result) []string { return one.Roles })
 	p.Formats = collectNames(r, []string{"json", "xml", "text"}, func(one *contracttests.Result) []string { return []string{one.Format} })
-	p.addResults(r, deflate)
+	p.addResults(r)
 	p.addCauses(r)
 	for _, s := range groupClauses(r) {
 		p.Sections = append(p.Sections, p.newSectionView(s))
@@ -247,7 +249,7 @@ func collectNames(r *contracttests.Report, known []string, get func(*contracttes
 
 // addResults adds all results to the views of their resources and to the view of all
 // resources.
-func (p *pageView) addResults(r *contracttests.Report, deflate *flate.Writer) {
+func (p *pageView) addResults(r *contracttests.Report) {
 	p.All = p.newResourceView("")
 	at := map[string]int{}
 	for i := range r.Results {
@@ -259,7 +261,6 @@ func (p *pageView) addResults(r *contracttests.Report, deflate *flate.Writer) {
 		resource := &p.Resources[at[one.Resource]]
 		view := p.newCaseView(one, r.Command)
 		view.Anchor = anchor(i)
-		view.deflate = deflate
 		view.Open = one.Status == contracttests.Failed && p.Counts.Failed <= maxInitiallyOpen
 		resource.Cases = append(resource.Cases, view)
 		resource.add(one.Status, view.Roles)
@@ -276,7 +277,7 @@ func (p *pageView) addCauses(r *contracttests.Report) {
 	for i := range r.Results {
 		anchors[&r.Results[i]] = anchor(i)
 	}
-	for i, c := range newOverview(r).Causes {
+	for i, c := range p.Overview.Causes {
 		first := c.First()
 		v := causeView{
 			Text: c.Text, Count: len(c.Failures), Open: i < maxOpenCauses,
@@ -321,7 +322,7 @@ func (p *pageView) newCaseView(r *contracttests.Result, command string) caseView
 		Status:   r.Status,
 		Roles:    printableLines(r.Roles),
 		RoleList: strings.Join(printableLines(r.Roles), " "),
-		result:   r,
+		Calls:    r.Calls,
 	}
 	for _, name := range r.Clauses {
 		v.Clauses = append(v.Clauses, p.links.linkClause(name))
@@ -333,7 +334,7 @@ func (p *pageView) newCaseView(r *contracttests.Result, command string) caseView
 	case contracttests.Skipped:
 		v.Headline = cmp.Or(printable(truncate(r.Reason, maxPart)), "no reason given")
 	case contracttests.Failed:
-		v.Headline = headline(r.Failure)
+		v.Headline = truncate(headline(r.Failure), maxHeadline)
 		v.Failure = newFailureView(r, command)
 	}
 	return v
@@ -410,29 +411,44 @@ func formatDuration(d time.Duration) string {
 	return fmt.Sprintf("%.1f s", d.Seconds())
 }
 
-// CallCount returns the number of requests of the case.
-func (v caseView) CallCount() int { return len(v.result.Calls) }
-
-// Calls returns the requests and replies of the case in the encoding that the page's
-// script unfolds: a JSON list, deflated, in base64.
-func (v caseView) Calls() (string, error) {
-	shown := make([]contracttests.CallLog, len(v.result.Calls))
-	for i, c := range v.result.Calls {
-		shown[i] = contracttests.CallLog{As: printableLine(c.As), Request: printableMessage(c.Request), Reply: printableMessage(c.Reply)}
+// packBodies returns the bodies of all cases in the encoding that the page's script unfolds: a JSON
+// list of the markup and the calls of each case, deflated, in base64.
+func packBodies(page *template.Template, resources []resourceView) (string, error) {
+	type packedCase struct {
+		HTML  string      `json:"html"`
+		Calls [][3]string `json:"calls"` // caller, request and reply
 	}
-	text, err := json.Marshal(shown)
+	var packed strings.Builder
+	text := base64.NewEncoder(base64.StdEncoding, &packed)
+	deflate, err := flate.NewWriter(text, flate.BestCompression)
 	if err != nil {
 		return "", err
 	}
-	var packed bytes.Buffer
-	v.deflate.Reset(&packed)
-	if _, err := v.deflate.Write(text); err != nil {
-		return "", err
+	list := json.NewEncoder(deflate)
+	list.SetEscapeHTML(false)
+	separator := "["
+	for _, resource := range resources {
+		for _, c := range resource.Cases {
+			var body strings.Builder
+			if err := page.ExecuteTemplate(&body, "body", c); err != nil {
+				return "", err
+			}
+			one := packedCase{HTML: body.String(), Calls: make([][3]string, len(c.Calls))}
+			for i, call := range c.Calls {
+				one.Calls[i] = [...]string{printableLine(call.As), printableMessage(call.Request), printableMessage(call.Reply)}
+			}
+			if _, err := io.WriteString(deflate, separator); err != nil {
+				return "", err
+			}
+			if err := list.Encode(one); err != nil {
+				return "", err
+			}
+			separator = ","
+		}
 	}
-	if err := v.deflate.Close(); err != nil {
-		return "", err
-	}
-	return base64.RawURLEncoding.EncodeToString(packed.Bytes()), nil
+	_, err = io.WriteString(deflate, strings.TrimPrefix(separator, ",")+"]")
+	err = errors.Join(err, deflate.Close(), text.Close())
+	return packed.String(), err
 }
 
 // printableMessage returns a request or reply for display. Line ends of the head are

@@ -138,7 +138,8 @@ func headline(f *contracttests.Failure) string {
 	}
 	call := printableLine(truncate(f.Call, maxPart)) + ": "
 	if f.Broken != "" {
-		return call + printableLine(truncate(f.Broken, maxPart))
+		line, _, _ := strings.Cut(f.Broken, "\n")
+		return call + printableLine(truncate(line, maxPart))
 	}
 	shown, more := limitDifferences(f)
 	if len(shown) == 0 {

@@ -49,8 +49,8 @@ func newOverview(r *contracttests.Report) *overview {
 	return o
 }
 
-// entries returns the entries of a file for --expect that accept the faults of every reply.
-func (o *overview) entries() (all []string) {
+// Entries returns the entries of a file for --expect that accept the faults of every reply.
+func (o *overview) Entries() (all []string) {
 	for i := range o.Faults {
 		if entry := o.Faults[i].Entry(); entry != "" && !slices.Contains(all, entry) {
 			all = append(all, entry)
@@ -68,9 +68,9 @@ func (o *overview) silentNames() string {
 	return strings.Join(all, ", ")
 }
 
-// gapsCommand returns the command that writes the file for --skip with the resources that do not
+// GapsCommand returns the command that writes the file for --skip with the resources that do not
 // answer, and with those below their paths, which cases cannot call then.
-func (o *overview) gapsCommand() string {
+func (o *overview) GapsCommand() string {
 	command := "contracttest gaps"
 	for _, s := range o.Silent {
 		command += " " + s.Name

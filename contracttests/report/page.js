@@ -1,4 +1,4 @@
-(() => {
+(async () => {
   "use strict";
   const form = document.querySelector(".filters");
   const cases = [...document.querySelectorAll(".case")];
@@ -6,13 +6,47 @@
   const lists = ["resource", "role", "format"];
   const exact = ["clause", "case"];
 
+  // The bodies of the cases, which are added when a case is unfolded.
+  const bodies = new Map();
+  try {
+    (await unpack(document.querySelector("#bodies").dataset.packed)).forEach(({ html, calls }, i) => {
+      const body = document.createElement("template");
+      body.innerHTML = html;
+      body.content.calls = calls;
+      bodies.set(cases[i], body.content);
+    });
+  } catch {
+    for (const one of cases) bodies.set(one, element("p", "note", "This browser cannot unfold the details; the JSON report has them."));
+  }
+
+  for (const one of cases) {
+    const { status, roles, format, took } = one.dataset;
+    one.querySelector(".status").insertAdjacentHTML("afterbegin", `<svg class="icon" aria-hidden="true"><use href="#${status}"/></svg>`);
+    const meta = element("span", "meta");
+    meta.append(...[...roles.split(" "), format].filter(Boolean).map((text) => element("span", "tag", text)), element("span", "took", took));
+    one.querySelector("summary").append(meta);
+  }
+
+  for (const others of document.querySelectorAll(".others")) {
+    const list = element("ul", "same");
+    for (const run of others.dataset.runs.trim().split(" ")) {
+      const anchor = run.replace("!", "");
+      const link = element("a", "", document.getElementById(anchor).dataset.id);
+      link.href = "#" + anchor;
+      const entry = element("li");
+      entry.append(link, ...(run === anchor ? [] : [" ", element("span", "note", "and other differences")]));
+      list.append(entry);
+    }
+    others.append(list);
+  }
+
   // The values that the filters compare.
   const facts = new Map(cases.map((one) => {
-    const clauses = [...one.querySelectorAll(".clause")].map((c) => c.textContent);
-    const details = [...one.querySelectorAll(".headline, .failure")].map((e) => e.textContent);
+    const clauses = [...bodies.get(one).querySelectorAll(".clause")].map((c) => c.textContent);
+    const details = [...one.querySelectorAll(".headline"), ...bodies.get(one).querySelectorAll(".failure")].map((e) => e.textContent);
     return [one, {
       status: one.dataset.status,
-      resource: one.dataset.resource,
+      resource: one.closest(".group").dataset.resource,
       roles: one.dataset.roles.split(" "),
       format: one.dataset.format,
       clauses,
@@ -100,23 +134,22 @@
   }
 
   async function unpack(packed) {
-    const binary = atob(packed.replaceAll("-", "+").replaceAll("_", "/"));
-    const bytes = Uint8Array.from(binary, (c) => c.charCodeAt(0));
+    const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
     return JSON.parse(await new Response(stream).text());
   }
 
   const firstLine = (text) => text.split("\n", 1)[0];
 
-  function callView(call) {
+  function callView([as, request, reply]) {
     const view = element("details", "call");
     const summary = element("summary");
-    const answer = firstLine(call.reply).match(/^(\d{3} .*)/);
-    summary.append(element("span", "tag", call.as),
-      element("code", "", firstLine(call.request).replace(/ HTTP\/\S+$/, "")),
+    const answer = firstLine(reply).match(/^(\d{3} .*)/);
+    summary.append(element("span", "tag", as),
+      element("code", "", firstLine(request).replace(/ HTTP\/\S+$/, "")),
       element("span", "answer", answer ? answer[1] : "no answer"));
     const wire = element("div", "wire");
-    for (const [name, text] of [["Request", call.request], ["Reply", call.reply]]) {
+    for (const [name, text] of [["Request", request], ["Reply", reply]]) {
       const half = element("div");
       const pre = element("pre", "", text);
       pre.tabIndex = 0;
@@ -125,16 +158,6 @@
     }
     view.append(summary, wire);
     return view;
-  }
-
-  async function unfoldCalls(place) {
-    const packed = place.dataset.calls;
-    delete place.dataset.calls;
-    try {
-      place.append(...(await unpack(packed)).map(callView));
-    } catch {
-      place.append(element("p", "note", "This browser cannot unfold the calls; the JSON report has them."));
-    }
   }
 
   function addCopy(pre) {
@@ -155,7 +178,11 @@
   }
 
   function unfolded(one) {
-    for (const place of one.querySelectorAll(".calls[data-calls]")) unfoldCalls(place);
+    const body = bodies.get(one);
+    if (body.firstChild) { // nothing is left of a fragment that is part of the page
+      body.querySelector(".calls")?.append(...body.calls.map(callView));
+      one.querySelector(".body").append(body);
+    }
     one.querySelectorAll(".curl").forEach(addCopy);
   }
 
@@ -184,6 +211,10 @@
   document.addEventListener("toggle", (event) => {
     if (event.target.open && event.target.matches(".case")) unfolded(event.target);
   }, true);
+  // Print has the failures, also those that were never unfolded.
+  const print = () => cases.filter((one) => one.dataset.status === "failed").forEach(unfolded);
+  addEventListener("beforeprint", print);
+  matchMedia("print").addEventListener("change", print);
   addEventListener("hashchange", () => {
     if (!restore()) return;
     filter();

@@ -2,8 +2,12 @@ package report_test
 
 import (
 	"bytes"
+	"compress/flate"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -34,6 +38,23 @@ func renderPage(t testing.TB, r *contracttests.Report) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// bodiesOf returns the bodies of the cases of a page, as its script unfolds them.
+func bodiesOf(t *testing.T, page []byte) string {
+	t.Helper()
+	_, rest, _ := bytes.Cut(page, []byte(`data-packed="`))
+	packed, _, _ := bytes.Cut(rest, []byte(`"`))
+	text := base64.NewDecoder(base64.StdEncoding, strings.NewReader(html.UnescapeString(string(packed))))
+	var all []struct{ HTML string }
+	if err := json.NewDecoder(flate.NewReader(text)).Decode(&all); err != nil {
+		t.Fatal(err)
+	}
+	var bodies strings.Builder
+	for _, one := range all {
+		bodies.WriteString(one.HTML)
+	}
+	return bodies.String()
 }
 
 // A browser is a Chromium that shows one page at a time and records the events of the
@@ -126,6 +147,7 @@ func (b *browser) open(t *testing.T, page, hash string) {
 	t.Helper()
 	// Navigation to the same page with another fragment would not reload it.
 	b.do(t, chromedp.Navigate("about:blank"), chromedp.Navigate(b.base+page+hash))
+	eval[bool](t, b, callsUnfolded)
 }
 
 // eval returns the value of a JavaScript expression, or of the promise that it returns.
@@ -156,7 +178,7 @@ const (
 	shownIDs = `[...document.querySelectorAll(".case")].filter(c => c.checkVisibility()).map(c => c.dataset.id)`
 	// callsUnfolded is a promise that is fulfilled when all calls of open cases are unfolded.
 	callsUnfolded = `new Promise(done => {
-		const look = () => document.querySelector(".case[open] .calls[data-calls], .case[open] .calls:not(:has(.call))") ?
+		const look = () => document.querySelector(".case[open] .body:empty, .filters[hidden]") ?
 			requestAnimationFrame(look) : done(true);
 		look();
 	})`
@@ -464,7 +486,7 @@ func testPrint(t *testing.T, b *browser, _ *contracttests.Report) {
 	}{
 		{"failure of a folded case", ".case.failed .failure", true},
 		{"body of a case that passed", ".case.passed .body", false},
-		{"case that is filtered out", `.case[data-resource="orders"]`, false},
+		{"case that is filtered out", `.group[data-resource="orders"] .case`, false},
 		{"filters", ".filters", false},
 		{"skips", "#skips .reasons", true},
 		{"clauses", "#clauses .sections", true},
@@ -546,6 +568,20 @@ func testPolicy(t *testing.T, b *browser, _ *contracttests.Report) {
 	}
 }
 
+// TestPageOfFailuresIsSmall checks the size of a page of 800 failures, each with its own texts.
+func TestPageOfFailuresIsSmall(t *testing.T) {
+	r := newSampler(t).newReport(800, true)
+	for i := range r.Results {
+		f := *failures()[i%len(failures())]
+		f.Curl += fmt.Sprintf(" # %d", i*7919)
+		f.Differences = append(f.Differences, contracttests.Difference{Where: "$.sku", Want: fmt.Sprint("text ", i*104729), Got: fmt.Sprint("text ", i*7919)})
+		r.Results[i].Status, r.Results[i].Failure = contracttests.Failed, &f
+	}
+	if size := len(renderPage(t, r)); size > 1_000_000 {
+		t.Errorf("the page has %d bytes", size)
+	}
+}
+
 // TestPageIsSmall checks that the page of a thousand cases with six requests each is
 // small enough for an e-mail.
 func TestPageIsSmall(t *testing.T) {
@@ -560,7 +596,7 @@ func TestPageIsSmall(t *testing.T) {
 			wire += len(call.Request) + len(call.Reply)
 		}
 	}
-	if size := len(renderPage(t, r)); size > 8<<20 || wire < 10<<20 {
+	if size := len(renderPage(t, r)); size > 4<<20 || wire < 10<<20 {
 		t.Errorf("the page has %d bytes for %d bytes of requests and replies", size, wire)
 	}
 }
@@ -572,7 +608,8 @@ func TestPageLinksToTheSpecification(t *testing.T) {
 	r := s.newReport(12, false)
 	r.Results[0].Clauses = []string{"Customers: GET list"}
 	r.Results[1].Clauses = []string{"contract 5.2 (GET of the list); wire 10.2 and 10.3; wire 99"}
-	text := string(renderPage(t, r))
+	page := renderPage(t, r)
+	text := string(page) + bodiesOf(t, page)
 	link := func(page, anchor, citation string) string {
 		return fmt.Sprintf(` <a class="spec" href="%s%s.md#%s">%s</a>`, contracttests.SpecRepository, page, anchor, citation)
 	}

@@ -109,7 +109,7 @@ func (t *terminal) writeOverview(o *overview, r *contracttests.Report) {
 		if o.Alone > 0 {
 			t.writeLines(2, plain, plural(o.Alone, "run")+" failed for nothing else.")
 		}
-		if entries := o.entries(); len(entries) > 0 {
+		if entries := o.Entries(); len(entries) > 0 {
 			t.writeLines(2, plain, "A case ends at its first wrong reply. To see what else is wrong, accept these for now: put the lines\ninto expected.yaml, and add --expect expected.yaml.")
 			t.writeLines(0, plain, strings.Join(entries, "\n"))
 		}
@@ -120,7 +120,7 @@ func (t *terminal) writeOverview(o *overview, r *contracttests.Report) {
 			t.writeCount(plural(s.Calls, "call"), s.Text())
 		}
 		t.writeLines(2, plain, "To declare that they are not built yet:")
-		t.writeLines(0, plain, o.gapsCommand())
+		t.writeLines(0, plain, o.GapsCommand())
 	}
 	if len(o.Accepted) > 0 {
 		t.writeLines(0, bold, "\nAccepted differences, which fail no case:")
