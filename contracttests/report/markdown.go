@@ -25,7 +25,13 @@ func Markdown(w io.Writer, r *contracttests.Report) error {
 	fmt.Fprintf(&b, "## Store REST contract: %s\n\n", verdict)
 	fmt.Fprintf(&b, "%s in %.1f s, dialect %s, %s\n\n", counts, r.Took, inlineCode(string(r.Dialect)), inlineCode(r.URL))
 	fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(newCoverage(r).String()))
-	causes := newOverview(r).Causes
+	o := newOverview(r)
+	var first terminal
+	first.writeOverview(o)
+	if text := strings.TrimSpace(first.String()); text != "" {
+		b.WriteString(codeBlock(text))
+	}
+	causes := o.Causes
 	for i := range causes {
 		text := causes[i].markdown(r.Command)
 		if b.Len()+len(text) > maxSummary {

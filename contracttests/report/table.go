@@ -59,7 +59,8 @@ func (t *terminal) writeLines(indent int, c color, text string) {
 func Table(w io.Writer, r *contracttests.Report, colored, verbose bool) error {
 	t := &terminal{colored: colored}
 	o := newOverview(r)
-	t.writeOverview(o, r)
+	t.writeVerdict(o, r)
+	t.writeOverview(o)
 	if len(o.Causes) > 0 {
 		t.writeLines(0, dim, legend)
 		fmt.Fprintln(t)
@@ -98,9 +99,8 @@ func (t *terminal) writeVerdict(o *overview, r *contracttests.Report) {
 		o.Tally, r.Took, printableLine(string(r.Dialect)), printableLine(r.URL))
 }
 
-// writeOverview writes the verdict, and what a reader needs first.
-func (t *terminal) writeOverview(o *overview, r *contracttests.Report) {
-	t.writeVerdict(o, r)
+// writeOverview writes what a reader needs first.
+func (t *terminal) writeOverview(o *overview) {
 	if len(o.Faults) > 0 {
 		t.writeLines(0, bold, "\nWrong in every reply of its kind:")
 		for _, f := range o.Faults {
