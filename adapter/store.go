@@ -14,8 +14,9 @@ type Adapter interface {
 	Close() error
 }
 
-// A Store reads and writes the records of one resource. It is safe for concurrent use. In
-// addition to the kinds named at each method, every method may return Unavailable,
+// A Store reads and writes the records of one resource. It is safe for concurrent use. A store that
+// is only read returns Unsupported, without a field, from Create, Update and Delete: the contract answers
+// these calls as methods that are not implemented. In addition to the kinds named at each method, every method may return Unavailable,
 // Internal, or the error of its context.
 type Store interface {
 	// List returns the records that a query selects. Kinds: Unsupported.

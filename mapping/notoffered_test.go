@@ -1,6 +1,7 @@
 package mapping_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -62,5 +63,52 @@ func TestResourcesNotOffered(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A readOnlyAdapter has stores that refuse all writes.
+type readOnlyAdapter struct{ adapter.Adapter }
+
+func (a readOnlyAdapter) Store(r adapter.Resource) (adapter.Store, error) {
+	s, err := a.Adapter.Store(r)
+	return readOnlyStore{s}, err
+}
+
+type readOnlyStore struct{ adapter.Store }
+
+var errReadOnly = &adapter.Error{Kind: adapter.Unsupported, Op: "write"}
+
+func (readOnlyStore) Create(context.Context, *adapter.CreateParams) (adapter.Key, error) {
+	return 0, errReadOnly
+}
+func (readOnlyStore) Update(context.Context, *adapter.UpdateParams) error { return errReadOnly }
+func (readOnlyStore) Delete(context.Context, *adapter.DeleteParams) error { return errReadOnly }
+
+// TestReadOnlyStores checks that writes of stores that take none are answered as methods that are
+// not implemented, and are no failures of the backend.
+func TestReadOnlyStores(t *testing.T) {
+	t.Parallel()
+	for _, d := range contract.Dialects() {
+		t.Run(d.Name, func(t *testing.T) {
+			t.Parallel()
+			s := openShopWith(t, d, settings(), func(a adapter.Adapter) adapter.Adapter { return readOnlyAdapter{a} })
+			for _, tt := range []struct{ method, path, body string }{
+				{"PUT", "/stockitems/1", `{"qty":5}`},
+				{"PUT", "/stockitems", `[{"item_id":1,"qty":5},{"item_id":2,"qty":5}]`},
+				{"PUT", "/customers/1", `{"firstname":"Ada"}`},
+				{"DELETE", "/customers/1", ""},
+				{"DELETE", "/products/1", ""},
+				{"POST", "/products/1/categories", `{"category_id":4}`},
+			} {
+				reply := s.serve(contract.Admin, tt.method, tt.path, tt.body, "Accept", "application/json", "Content-Type", "application/json")
+				route, _ := contract.NewTable(contract.Routes(contract.StandardFields())).Match(tt.path)
+				if want := d.Fault(route.Unimplemented).Message; reply.Status != 405 || !strings.Contains(string(reply.Body), want) {
+					t.Errorf("%s %s: %d %s, want 405 %s", tt.method, tt.path, reply.Status, reply.Body, want)
+				}
+			}
+			if reply := s.serve(contract.Admin, "GET", "/stockitems/1", "", "Accept", "application/json"); reply.Status != 200 {
+				t.Errorf("read: %d %s", reply.Status, reply.Body)
+			}
+		})
 	}
 }

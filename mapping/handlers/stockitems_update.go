@@ -170,7 +170,7 @@ func (items *StockItems) batchUpdate(entry *codec.Node, id int64) adapter.Update
 
 // saveBatch saves items in one transaction if the backend can do so, and one by one otherwise. It
 // returns the failure of each, or an error if the call has been canceled or has timed out, or the
-// backend is unavailable and nothing has been saved. Then the whole call can be repeated.
+// backend is unavailable, or takes no changes, and nothing has been saved.
 func (items *StockItems) saveBatch(ctx context.Context, c *resource.Call, updates []adapter.UpdateParams) (failures []error, err error) {
 	if len(updates) == 0 {
 		return nil, nil
@@ -195,7 +195,7 @@ func (items *StockItems) saveBatch(ctx context.Context, c *resource.Call, update
 			saved = true
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case adapter.KindOf(err) == adapter.Unavailable && !saved:
+		case !saved && slices.Contains([]adapter.ErrorKind{adapter.Unavailable, adapter.Unsupported}, adapter.KindOf(err)):
 			return nil, err
 		}
 		failures[i] = err

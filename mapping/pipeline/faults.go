@@ -43,10 +43,13 @@ func (s *Pipeline) faultsOf(c *Run, err error) (faults contract.Faults, unexpect
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return contract.Faults{s.dialect.Fault(contract.Unavailable)}, true
 	}
-	switch adapter.KindOf(err) {
-	case adapter.NotFound:
+	known, _ := errors.AsType[*adapter.Error](err)
+	switch kind := adapter.KindOf(err); {
+	case kind == adapter.Unsupported && known.Field == "" && c.Route != nil && c.Method != contract.GET: // the store takes no writes
+		return contract.Faults{s.dialect.Fault(c.Route.Unimplemented)}, false
+	case kind == adapter.NotFound:
 		return contract.Faults{s.dialect.Fault(contract.NotFound)}, false
-	case adapter.Unavailable:
+	case kind == adapter.Unavailable:
 		return contract.Faults{s.dialect.Fault(contract.Unavailable)}, true
 	default:
 		return contract.Faults{s.internalFault(c)}, true
