@@ -42,28 +42,18 @@ func newProgram(options ...Option) *program.Program {
 	return p
 }
 
-// A Backend makes a commerce system available under a name, which users give to the setting
-// "adapter".
-type Backend = program.Backend
-
-// An Adapter makes stores available under a name, which users give to the setting "adapter".
-type Adapter = program.Adapter
-
-// An Environment holds the services that Portico offers a backend or an adapter that it opens.
-type Environment = program.Environment
-
 // An Option changes the program that [Main] runs.
 type Option func(*program.Program)
 
 // WithBackend adds a backend, which the setting "adapter" can then name. Its name must differ from
 // the names of the other backends and of the sections of Portico's own settings.
-func WithBackend(b Backend) Option {
+func WithBackend(b program.Backend) Option {
 	return func(p *program.Program) { p.Backends = append(p.Backends, b) }
 }
 
 // WithAdapter adds an adapter, which the setting "adapter" can then name. The rule for names of
 // backends applies to its name.
-func WithAdapter(a Adapter) Option {
+func WithAdapter(a program.Adapter) Option {
 	return func(p *program.Program) { p.Adapters = append(p.Adapters, a) }
 }
 
