@@ -34,7 +34,8 @@ import (
 //	         and … stands for anything
 //	console  commands that no test can run; notRun has the reasons
 //	sql      statements for another server
-//	go       Go source, which must be well formed
+//	go       Go source, which must be well formed; a file if the first line is a comment
+//	         with its name
 //	mermaid  a picture
 type guide struct {
 	path string // below the root of the repository
@@ -92,13 +93,17 @@ func (g *guide) run(t *testing.T, path string, timeout time.Duration) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
 	folder := t.TempDir()
 	contract, ops := testenv.FreeAddress(t), testenv.FreeAddress(t)
 	servers := strings.NewReplacer()
 	if g.prepare != nil {
 		servers = strings.NewReplacer(g.prepare(t, folder)...)
 	}
-	addresses := strings.NewReplacer("127.0.0.1:8080", contract, "127.0.0.1:9464", ops, "127.0.0.1:8081", testenv.FreeAddress(t), "127.0.0.1:9465", testenv.FreeAddress(t))
+	addresses := strings.NewReplacer("/path/to/portico", root, "127.0.0.1:8080", contract, "127.0.0.1:9464", ops, "127.0.0.1:8081", testenv.FreeAddress(t), "127.0.0.1:9465", testenv.FreeAddress(t))
 	for i := range blocks {
 		blocks[i].text = addresses.Replace(servers.Replace(blocks[i].text))
 	}
@@ -115,7 +120,7 @@ func (g *guide) run(t *testing.T, path string, timeout time.Duration) {
 	shell.Env = append(apptest.WithoutSettings(os.Environ()), apptest.FastPasswordHashing, "PORTICO_LISTEN="+contract, "PORTICO_OPS_LISTEN="+ops,
 		// The whole suite takes too long for this test.
 		"CONTRACTTEST_RUN=^(categories|recorded/calls)/.*/json$",
-		"PATH="+path, "TMPDIR="+t.TempDir(), "SERVERS="+t.TempDir())
+		"REPOSITORY="+root, "PATH="+path, "TMPDIR="+t.TempDir(), "SERVERS="+t.TempDir())
 	shell.Stdout, shell.Stderr = &output, &output
 	// All processes that the shell has started end with it.
 	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -173,12 +178,14 @@ func blocksOf(page string) (blocks []block, err error) {
 }
 
 // prelude makes "portico serve" run in the background, replacing an earlier server with
-// the same address, and "go run" run the built programs.
+// the same address, and "go run" run the built programs. A module of the guide shares a workspace
+// with Portico, whose packages are compiled already.
 const prelude = `
 set -euo pipefail
 trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT
 portico() {
-  if [ "$1" != serve ]; then command portico "$@"; return; fi
+  local program; program=$(type -P "${OWN:-portico}")
+  if [ "$1" != serve ]; then "$program" "$@"; return; fi
   local ops=$PORTICO_OPS_LISTEN argument before=
   for argument in "$@"; do
     if [ "$before" = --ops-listen ]; then ops=$argument; fi
@@ -188,7 +195,7 @@ portico() {
     kill "$(cat "$SERVERS/$ops")"
     wait "$(cat "$SERVERS/$ops")"
   fi
-  command portico "$@" >"$SERVERS/$ops.log" 2>&1 &
+  "$program" "$@" >"$SERVERS/$ops.log" 2>&1 &
   echo $! >"$SERVERS/$ops"
   until curl -fso /dev/null "http://$ops/healthz"; do
     if ! kill -0 $!; then cat "$SERVERS/$ops.log"; return 1; fi
@@ -199,8 +206,16 @@ portico() {
 go() {
   case "$1 $2" in
   'run ./cmd/'*) "${2#./cmd/}" "${@:3}" ;;
-  *) command go "$@" ;;
+  'mod '*) GOSUMDB=off command go "$@" ;;
+  'run .')
+    workspace build -o "$SERVERS/own" .
+    OWN=$SERVERS/own portico "${@:3}" ;;
+  *) workspace "$@" ;;
   esac
+}
+workspace() {
+  printf 'go %s\nuse (\n%s\n.\n)\n' "$(command go env GOVERSION | tr -d a-z)" "$REPOSITORY" >go.work
+  command go "$@"
 }
 `
 
@@ -217,8 +232,15 @@ func scriptOf(blocks []block, folder string) (string, error) {
 		switch b.language {
 		case "sh":
 			fmt.Fprintf(&script, "printf '\\001%d\\n'\n%s\n", i, b.text)
-		case "yaml":
+		case "yaml", "go":
 			name, content, err := fileOf(b.text, files)
+			if b.language == "go" {
+				first, _, _ := strings.Cut(b.text, "\n")
+				name, content, err = strings.TrimPrefix(first, "// "), []byte(b.text), nil
+				if !strings.HasSuffix(first, ".go") {
+					continue
+				}
+			}
 			if err != nil {
 				return "", fmt.Errorf("line %d: %w", b.line, err)
 			}
@@ -303,7 +325,7 @@ func TestGuideBlocks(t *testing.T) {
 				}
 			case "go": // its examples are compiled where they live
 				source := b.text
-				if !strings.HasPrefix(source, "package ") {
+				if !strings.Contains("\n"+source, "\npackage ") {
 					source = "package guide\n" + source
 				}
 				if _, err := parser.ParseFile(token.NewFileSet(), "", source, 0); err != nil {
