@@ -36,11 +36,12 @@ type field struct {
 
 // A fieldKind is a type of a field, as listed in the table of cases/README.md.
 type fieldKind struct {
-	name string
-	json kind
-	text *regexp.Regexp // pattern of a scalar
-	xml  *regexp.Regexp // its pattern in XML
-	form *regexp.Regexp // its pattern in text/plain
+	name    string
+	example string // of a scalar, for people
+	json    kind
+	text    *regexp.Regexp // pattern of a scalar
+	xml     *regexp.Regexp // its pattern in XML
+	form    *regexp.Regexp // its pattern in text/plain
 	// integer: a text that is a number with Target.NumericIntegers.
 	integer bool
 }
@@ -51,29 +52,30 @@ func fieldKinds() map[string]fieldKind {
 	for _, k := range []struct {
 		name            string
 		json            kind
+		example         string // for reports
 		text, xml, form string
 		integer         bool
 	}{
-		{name: "id", json: text, text: `\d+`, integer: true},
-		{name: "int", json: text, text: `-?\d+`, integer: true},
-		{name: "flag", json: text, text: `[01]`, integer: true},
-		{name: "code", json: text, text: `-?\d+`},
-		{name: "decimal", json: text, text: `-?\d+\.\d{4}`},
-		{name: "text", json: text, text: `(?s:.+)`},
-		{name: "blank", json: text, text: `(?s:.*)`},
-		{name: "datetime", json: text, text: `\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`},
-		{name: "iso", json: text, text: `\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[-+]\d\d:\d\d`},
-		{name: "url", json: text, text: `https?://\S+`},
-		{name: "money", json: number, text: `-?\d+(\.\d{1,2})?`},
-		{name: "whole", json: number, text: `-?\d+`},
-		{name: "bit", json: number, text: `[01]`},
-		{name: "bool", json: literal, text: `true|false`, xml: `1?`, form: `[01]`},
+		{name: "id", example: `"17" as text`, json: text, text: `\d+`, integer: true},
+		{name: "int", example: `"-1" as text`, json: text, text: `-?\d+`, integer: true},
+		{name: "flag", example: `"0" or "1" as text`, json: text, text: `[01]`, integer: true},
+		{name: "code", example: `"1" as text`, json: text, text: `-?\d+`},
+		{name: "decimal", example: `"12.5000" as text`, json: text, text: `-?\d+\.\d{4}`},
+		{name: "text", example: `a text that is not empty`, json: text, text: `(?s:.+)`},
+		{name: "blank", example: `a text`, json: text, text: `(?s:.*)`},
+		{name: "datetime", example: `"2012-03-04 10:00:00"`, json: text, text: `\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`},
+		{name: "iso", example: `"2012-03-04T10:00:00+00:00"`, json: text, text: `\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[-+]\d\d:\d\d`},
+		{name: "url", example: `"http://…"`, json: text, text: `https?://\S+`},
+		{name: "money", example: `12.5, a number`, json: number, text: `-?\d+(\.\d{1,2})?`},
+		{name: "whole", example: `5, a number`, json: number, text: `-?\d+`},
+		{name: "bit", example: `0 or 1, a number`, json: number, text: `[01]`},
+		{name: "bool", example: `true or false`, json: literal, text: `true|false`, xml: `1?`, form: `[01]`},
 		{name: "texts", json: list},
 		{name: "list", json: list},
 		{name: "record", json: record},
 		{name: "any"},
 	} {
-		f := fieldKind{name: k.name, json: k.json, integer: k.integer}
+		f := fieldKind{name: k.name, example: k.example, json: k.json, integer: k.integer}
 		if k.text != "" {
 			f.text = regexp.MustCompile(`\A(` + k.text + `)\z`)
 			f.xml, f.form = f.text, f.text
@@ -289,7 +291,7 @@ func (c *checker) checkScalar(path string, k fieldKind, n *node) {
 		want, form = text, k.form
 	}
 	if n.kind != want || !form.MatchString(n.text) {
-		c.addDifference(path, k.name, n.describe())
+		c.addDifference(path, k.name+", such as "+k.example, n.describe())
 	}
 }
 

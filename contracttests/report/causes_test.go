@@ -38,6 +38,8 @@ func TestFindCauses(t *testing.T) {
 			failedRun("a", "", difference{Where: "$.qty", Want: "decimal", Got: "number 5"}), failedRun("b", "", difference{Where: "$.17.qty", Want: "decimal", Got: "number 7"}),
 			failedRun("c", "", difference{Where: "$[3].qty", Want: "decimal", Got: "number 2"}), failedRun("d", "", difference{Where: "$[3].sku", Want: "decimal", Got: "number 2"})},
 			[]string{"qty: want decimal, got a number: a b c", "sku: want decimal, got a number: d"}},
+		{"the example of a type", []contracttests.Result{failedRun("a", "", difference{Where: "$.id", Want: `id, such as "17" as text`, Got: "number 5"})},
+			[]string{`id: want id, such as "17" as text, got a number: a`}},
 		{"values of the same type", []contracttests.Result{
 			failedRun("a", "", difference{Where: "$.sku", Want: "text contracttest-AB-1", Got: "text x"}), failedRun("b", "", difference{Where: "$.sku", Want: "text contracttest-AB-2", Got: "text y"})},
 			[]string{"sku: another value is required: a b"}},

@@ -369,7 +369,15 @@ func newDeviation(d *contracttests.Difference) deviation {
 	if want == got {
 		return deviation{key: place + "\x00value", text: shown + ": another value is required"}
 	}
-	return deviation{key: place + "\x00" + want + "\x00" + got, text: fmt.Sprintf("%s: want %s, got %s", shown, shortValue(want), shortValue(got))}
+	return deviation{key: place + "\x00" + want + "\x00" + got, text: fmt.Sprintf("%s: want %s, got %s", shown, shortValue(shownKind(d.Want)), shortValue(shownKind(d.Got)))}
+}
+
+// shownKind returns the type of a value, or the whole text of anything else.
+func shownKind(s string) string {
+	if describedValue.MatchString(s) {
+		return kindOf(s)
+	}
+	return s
 }
 
 // statusDeviation returns the deviation of a status. If the server refuses the credentials
