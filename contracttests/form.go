@@ -10,10 +10,10 @@ import (
 
 // The demands on the form of a reply, as [CallLog.Form] names them.
 const (
-	FormCharset   = "charset"                // of the Content-Type
+	FormCharset   = "charset of "            // with the format of the body
 	FormFormat    = "format "                // with the one that the request accepts
 	FormBody      = "body"                   // can be parsed
-	FormRendering = "rendering"              // blanks and escapes of the body
+	FormRendering = "rendering of "          // blanks and escapes, with the format of the body
 	FormRoot      = "root element"           // of a body in XML
 	FormEnvelope  = "error envelope"         // around the messages of a refusal
 	FormStatus    = "status of an accepted " // with the method
@@ -21,7 +21,7 @@ const (
 )
 
 // maxShownForm limits the bytes shown of a body.
-const maxShownForm = 120
+const maxShownForm = 48
 
 // formOf checks a reply against the demands that the contract makes on each reply of its kind,
 // whatever the case expects. It returns a [Difference] for each such demand, whose Want and Got are
@@ -56,7 +56,7 @@ func formOf(r *request, got *reply, d Dialect) (all []Difference) {
 		return all
 	}
 	media, _, _ := strings.Cut(given, ";")
-	demand(FormCharset, strings.HasSuffix(normalizeMediaType(given), ";charset=utf-8"), media+"; charset=utf-8", given)
+	demand(FormCharset+f.name, strings.HasSuffix(normalizeMediaType(given), ";charset=utf-8"), media+"; charset=utf-8", given)
 	tree, err := f.parse(got.body)
 	demand(FormBody, err == nil, f.name, clip(got.body, 0))
 	if err != nil {
@@ -67,7 +67,7 @@ func formOf(r *request, got *reply, d Dialect) (all []Difference) {
 	for at < min(len(canonical), len(got.body)) && canonical[at] == got.body[at] {
 		at++
 	}
-	demand(FormRendering, canonical == got.body, clip(canonical, at), clip(got.body, at))
+	demand(FormRendering+f.name, canonical == got.body, clip(canonical, at), clip(got.body, at))
 	content := &tree
 	if f.name == "XML" && len(tree.members) == 1 {
 		content = &tree.members[0].value

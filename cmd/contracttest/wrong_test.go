@@ -103,7 +103,7 @@ func TestWrongServer(t *testing.T) {
 	if lines := strings.Count(screen, "\n"); lines > 500 {
 		t.Errorf("the report has %d lines", lines)
 	}
-	for _, want := range []string{"status of an accepted POST: want 200, got 201\n", "no charset in the Content-Type: want application/json; charset=utf-8, got application/json\n", "   no answer  product_categories (404)\n"} {
+	for _, want := range []string{"status of an accepted POST: want 200, got 201\n", "no charset in the Content-Type of JSON: want application/json; charset=utf-8, got application/json\n", "   no answer  product_categories (404)\n"} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("the report lacks %q", want)
 		}

@@ -419,7 +419,7 @@ func packBodies(page *template.Template, resources []resourceView) (string, erro
 		Calls [][3]string `json:"calls"` // caller, request and reply
 	}
 	var packed strings.Builder
-	text := base64.NewEncoder(base64.StdEncoding, &packed)
+	text := base64.NewEncoder(base64.RawURLEncoding, &packed) // without + and =, which HTML escapes
 	deflate, err := flate.NewWriter(text, flate.BestCompression)
 	if err != nil {
 		return "", err

@@ -122,18 +122,27 @@ func findFaults(r *contracttests.Report) []formFault {
 	return all
 }
 
+// kind returns the demand without the format of the body.
+func (f *formFault) kind() string { return strings.TrimSuffix(f.Where, f.format()) }
+
+// format returns the format of the body that the demand is about: JSON, XML, form, or "".
+func (f *formFault) format() string {
+	if last := f.Where[strings.LastIndexByte(f.Where, ' ')+1:]; isFormat(last) {
+		return last
+	}
+	return ""
+}
+
 // Text returns the fault on one printable line.
 func (f *formFault) Text() string {
 	text := map[string]string{
-		contracttests.FormCharset:   "no charset in the Content-Type",
+		contracttests.FormCharset:   "no charset in the Content-Type of " + f.format(),
+		contracttests.FormFormat:    "not in " + f.format() + ", which the request asks for",
 		contracttests.FormBody:      "a body that is not as the Content-Type says",
-		contracttests.FormRendering: "other blanks or escapes in the body",
+		contracttests.FormRendering: "other blanks or escapes in " + f.format(),
 		contracttests.FormRoot:      "another root element",
 		contracttests.FormEnvelope:  "another form of refusals",
-	}[f.Where]
-	if kind, ok := strings.CutPrefix(f.Where, contracttests.FormFormat); ok {
-		text = "not in " + kind + ", which the request asks for"
-	}
+	}[f.kind()]
 	return fmt.Sprintf("%s: want %s, got %s", cmp.Or(text, printableLine(truncate(f.Where, maxPart))), shortValue(f.Want), shortValue(f.Got))
 }
 
@@ -149,11 +158,11 @@ func (f *formFault) Count() string {
 func (f *formFault) Entry() string {
 	field, legacy, candidate := "", "", f.Got
 	switch {
-	case f.Where == contracttests.FormCharset:
+	case f.kind() == contracttests.FormCharset:
 		field = "content-type"
 	case f.Where == contracttests.FormRoot:
 		field = "root"
-	case f.Where == contracttests.FormRendering:
+	case f.kind() == contracttests.FormRendering:
 		field, candidate = "rendering", ""
 	case strings.HasPrefix(f.Where, contracttests.FormStatus):
 		field, legacy = "status-code", f.Want
@@ -174,15 +183,16 @@ func (f *formFault) Entry() string {
 
 // explains reports whether a difference of a case is the fault.
 func (f *formFault) explains(d *contracttests.Difference) bool {
+	media := strings.ToLower(strings.Replace(f.format(), "form", "text/plain", 1))
 	switch {
-	case f.Where == contracttests.FormCharset:
-		return d.Where == "Content-Type" && d.Got != "" && strings.HasPrefix(d.Want, d.Got+";")
-	case f.Where == contracttests.FormBody, strings.HasPrefix(f.Where, contracttests.FormFormat):
-		kind := strings.TrimPrefix(f.Where, contracttests.FormFormat)
-		return d.Where == "body" && (d.Want == kind || kind == f.Where && isFormat(d.Want)) ||
-			d.Where == "Content-Type" && strings.Contains(strings.Replace(d.Want, "text/plain", "form", 1), strings.ToLower(kind))
-	case f.Where == contracttests.FormRendering:
-		return d.Where == "rendering of the body"
+	case f.kind() == contracttests.FormCharset:
+		return d.Where == "Content-Type" && strings.Contains(d.Got, media) && strings.HasPrefix(d.Want, d.Got+";")
+	case f.kind() == contracttests.FormFormat:
+		return d.Where == "body" && d.Want == f.format() || d.Where == "Content-Type" && strings.Contains(d.Want, media) && !strings.Contains(d.Got, media)
+	case f.Where == contracttests.FormBody:
+		return d.Where == "body" && isFormat(d.Want)
+	case f.kind() == contracttests.FormRendering:
+		return d.Where == "rendering of the body" && strings.HasPrefix(d.Want, "<") == (f.format() == "XML")
 	case f.Where == contracttests.FormRoot:
 		return d.Where == "root element"
 	case f.Where == contracttests.FormEnvelope:
@@ -195,8 +205,8 @@ func (f *formFault) explains(d *contracttests.Difference) bool {
 	return false
 }
 
-// isFormat reports whether a difference wants a body of this format.
-func isFormat(want string) bool { return slices.Contains([]string{"JSON", "XML", "form"}, want) }
+// isFormat reports whether a word is the name of a format.
+func isFormat(word string) bool { return slices.Contains([]string{"JSON", "XML", "form"}, word) }
 
 // A silentResource is a resource of which no call succeeds.
 type silentResource struct {

@@ -20,7 +20,7 @@ func called(request, status string, form ...difference) contracttests.CallLog {
 // wrongReport returns a report of a server that has no charset in any reply, answers creates with 201,
 // and has no orders.
 func wrongReport() *contracttests.Report {
-	charset := difference{Where: contracttests.FormCharset, Want: "application/json; charset=utf-8", Got: "application/json"}
+	charset := difference{Where: contracttests.FormCharset + "JSON", Want: "application/json; charset=utf-8", Got: "application/json"}
 	created := difference{Where: contracttests.FormStatus + "POST", Want: "200", Got: "201"}
 	media := difference{Where: "Content-Type", Want: charset.Want, Got: charset.Got}
 	r := &contracttests.Report{Command: "contracttest --url 'http://h'"}
@@ -36,7 +36,7 @@ func wrongReport() *contracttests.Report {
 		add("GET /shop/api/rest/orders/1", "404", []difference{charset}, []difference{{Where: "status", Want: "200", Got: "404"}, media})
 		add("GET /shop/api/rest/customers", "403", []difference{charset}, []difference{{Where: "status", Want: "200", Got: "403"}, {Where: "$", Want: "a list", Got: "record"}})
 	}
-	add("GET /shop/api/rest/products/2", "200", []difference{{Where: contracttests.FormCharset}}, []difference{{Where: "$.sku", Want: "text Resource not found.", Got: "text Resource not found"}, media})
+	add("GET /shop/api/rest/products/2", "200", []difference{{Where: contracttests.FormCharset + "JSON"}}, []difference{{Where: "$.sku", Want: "text Resource not found.", Got: "text Resource not found"}, media})
 	r.Results[0].Accepted = []contracttests.AcceptedDifference{{Reason: "agreed"}, {Reason: "agreed"}}
 	return r
 }
@@ -58,7 +58,7 @@ func TestOverview(t *testing.T) {
 		}
 	}
 	want := []string{
-		`9 of 10 no charset in the Content-Type: want application/json; charset=utf-8, got application/json - {resource: all, field: content-type, candidate: "application/json", reason: later}`,
+		`9 of 10 no charset in the Content-Type of JSON: want application/json; charset=utf-8, got application/json - {resource: all, field: content-type, candidate: "application/json", reason: later}`,
 		`all 3 status of an accepted POST: want 200, got 201 - {resource: all, field: status-code, legacy: "200", candidate: "201", reason: later}`,
 		"orders: 404, for which 3 runs failed",
 		"2 agreed",
@@ -76,15 +76,16 @@ func TestFaultExplains(t *testing.T) {
 		d     difference
 		want  bool
 	}{
-		{contracttests.FormCharset, difference{Where: "Content-Type", Want: "application/json; charset=utf-8", Got: "application/json"}, true},
-		{contracttests.FormCharset, difference{Where: "Content-Type", Want: "application/json; charset=utf-8", Got: "application/xml"}, false},
+		{contracttests.FormCharset + "JSON", difference{Where: "Content-Type", Want: "application/json; charset=utf-8", Got: "application/json"}, true},
+		{contracttests.FormCharset + "JSON", difference{Where: "Content-Type", Want: "application/json; charset=utf-8", Got: "application/xml"}, false},
 		{contracttests.FormFormat + "XML", difference{Where: "Content-Type", Want: "application/xml; charset=utf-8", Got: "application/json"}, true},
 		{contracttests.FormFormat + "XML", difference{Where: "body", Want: "XML", Got: "none"}, true},
 		{contracttests.FormFormat + "XML", difference{Where: "body", Want: "JSON", Got: "none"}, false},
 		{contracttests.FormFormat + "form", difference{Where: "Content-Type", Want: "text/plain; charset=utf-8", Got: "application/json"}, true},
 		{contracttests.FormBody, difference{Where: "body", Want: "JSON", Got: "none"}, true},
 		{contracttests.FormBody, difference{Where: "body", Want: "none", Got: "x"}, false},
-		{contracttests.FormRendering, difference{Where: "rendering of the body", Want: "{}", Got: "{ }"}, true},
+		{contracttests.FormRendering + "JSON", difference{Where: "rendering of the body", Want: "{}", Got: "{ }"}, true},
+		{contracttests.FormRendering + "XML", difference{Where: "rendering of the body", Want: "{}", Got: "{ }"}, false},
 		{contracttests.FormRoot, difference{Where: "root element", Want: "a", Got: "b"}, true},
 		{contracttests.FormEnvelope, difference{Where: "$", Want: "fields [messages]", Got: "fields [error]"}, true},
 		{contracttests.FormEnvelope, difference{Where: "$", Want: "fields [sku]", Got: "fields [error]"}, false},

@@ -6,6 +6,11 @@
   const lists = ["resource", "role", "format"];
   const exact = ["clause", "case"];
 
+  for (const one of cases) {
+    one.dataset.status = one.classList[1];
+    one.dataset.id = `${one.closest(".group").dataset.resource}/${one.querySelector(".name").firstChild.data}/${one.dataset.format}`;
+  }
+
   // The bodies of the cases, which are added when a case is unfolded.
   const bodies = new Map();
   try {
@@ -134,7 +139,7 @@
   }
 
   async function unpack(packed) {
-    const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
+    const bytes = Uint8Array.from(atob(packed.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
     return JSON.parse(await new Response(stream).text());
   }

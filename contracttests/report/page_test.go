@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -45,7 +44,7 @@ func bodiesOf(t *testing.T, page []byte) string {
 	t.Helper()
 	_, rest, _ := bytes.Cut(page, []byte(`data-packed="`))
 	packed, _, _ := bytes.Cut(rest, []byte(`"`))
-	text := base64.NewDecoder(base64.StdEncoding, strings.NewReader(html.UnescapeString(string(packed))))
+	text := base64.NewDecoder(base64.RawURLEncoding, bytes.NewReader(packed))
 	var all []struct{ HTML string }
 	if err := json.NewDecoder(flate.NewReader(text)).Decode(&all); err != nil {
 		t.Fatal(err)
