@@ -14,7 +14,7 @@ import (
 // An overview is the part of a report that a reader needs first.
 type overview struct {
 	Tally    tally
-	Faults   []formFault
+	Faults   []formFault // that are not accepted
 	Silent   []silentResource
 	Accepted []reason // accepted differences, by reason
 	Causes   []cause  // of the failures
@@ -31,6 +31,7 @@ func newOverview(r *contracttests.Report) *overview {
 	var accepted []reason
 	for i := range r.Results {
 		for _, a := range r.Results[i].Accepted {
+			o.Faults = slices.DeleteFunc(o.Faults, func(f formFault) bool { return f.explains(&a.Difference) })
 			accepted = append(accepted, reason{Text: printableLine(truncate(a.Reason, maxPart)), Count: 1, IDs: []string{printableLine(r.Results[i].ID())}})
 		}
 	}

@@ -69,6 +69,15 @@ func TestOverview(t *testing.T) {
 	}
 }
 
+// TestAcceptedFault checks that an accepted fault of every reply is no fault any more.
+func TestAcceptedFault(t *testing.T) {
+	r := wrongReport()
+	r.Results[1].Accepted = []contracttests.AcceptedDifference{{Difference: difference{Where: "status", Want: "200", Got: "201"}, Reason: "agreed"}}
+	if o := newOverview(r); len(o.Faults) != 1 || o.Faults[0].kind() != contracttests.FormCharset {
+		t.Errorf("the faults are %v", o.Faults)
+	}
+}
+
 // TestFaultExplains checks which differences of a case are a fault of every reply.
 func TestFaultExplains(t *testing.T) {
 	for _, tt := range []struct {
