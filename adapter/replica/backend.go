@@ -32,9 +32,11 @@ type Backend interface {
 	// beginning. Scan stops at the first error of found and returns it. Kinds: Unsupported where the
 	// backend cannot list its documents; Unavailable, also with an [IncompleteListError].
 	Scan(ctx context.Context, root adapter.Resource, since time.Time, found func([]Document) error) error
-	// FindByKey returns the document that carries a legacy id. Kinds: NotFound; Unsupported where
-	// documents carry none; Unavailable if it was not found but may exist.
-	FindByKey(ctx context.Context, root adapter.Resource, key adapter.Key) (Document, error)
+	// Find returns the document that carries a legacy id or, of a backend whose documents carry none, the one
+	// that has the same identifying values as record: the record in the local replica at the default scope, with
+	// all backend-owned attributes, empty if it is unknown. Kinds: NotFound; Unsupported where documents
+	// cannot be found so; Unavailable if it was not found but may exist.
+	Find(ctx context.Context, root adapter.Resource, key adapter.Key, record adapter.Record) (Document, error)
 	// Create creates a record and returns its backend id, "" for a part without an id.
 	// Kinds: Conflict, Invalid, Unsupported, NotFound when the root of the part is gone.
 	Create(ctx context.Context, w *Write) (id string, err error)

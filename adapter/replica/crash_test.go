@@ -156,8 +156,8 @@ func (b *crashingBackend) Fetch(ctx context.Context, r adapter.Resource, ids []s
 	return docs, err
 }
 
-func (b *crashingBackend) FindByKey(ctx context.Context, r adapter.Resource, key adapter.Key) (doc replica.Document, err error) {
-	err = b.step(func() (err error) { doc, err = b.memoryBackend.FindByKey(ctx, r, key); return err })
+func (b *crashingBackend) Find(ctx context.Context, r adapter.Resource, key adapter.Key, record adapter.Record) (doc replica.Document, err error) {
+	err = b.step(func() (err error) { doc, err = b.memoryBackend.Find(ctx, r, key, record); return err })
 	return doc, err
 }
 

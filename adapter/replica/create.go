@@ -140,7 +140,7 @@ func (w *pendingWrite) createAtBackend(ctx context.Context, sent *Write) error {
 	id, err := w.backend.Create(ctx, sent)
 	if adapter.KindOf(err) == adapter.Conflict && w.isRoot() && w.intent.Op == opPush {
 		// The backend may have the record already, without a mapping.
-		if doc, findErr := w.backend.FindByKey(ctx, w.Resource, sent.Key); findErr == nil {
+		if doc, findErr := w.find(ctx, w.root, sent.Key); findErr == nil {
 			id, err = doc.ID, nil
 		}
 	}

@@ -149,7 +149,7 @@ func (a *Adapter) checkForget(ctx context.Context, op string, plan *resourcePlan
 	case root == nil:
 		return nil // without a root the backend has no parts
 	case root.BackendID == "": // a document may carry its legacy id
-		_, err = a.backend.FindByKey(ctx, root.Resource, root.Key)
+		_, err = a.find(ctx, plan.root, root.Key)
 		if kind := adapter.KindOf(err); kind == adapter.NotFound || kind == adapter.Unsupported {
 			return nil
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/replica"
 )
 
-// FindByKey returns the document that carries a legacy id.
-func (b *staticBackend) FindByKey(ctx context.Context, root adapter.Resource, key adapter.Key) (replica.Document, error) {
+// Find returns the document that carries a legacy id.
+func (b *staticBackend) Find(ctx context.Context, root adapter.Resource, key adapter.Key, _ adapter.Record) (replica.Document, error) {
 	for _, d := range b.documents[root] {
 		if item, _, err := d.Read(ctx); err == nil && item.Key == key {
 			return d, nil

@@ -24,6 +24,8 @@ type memoryBackend struct {
 	resources []replica.BackendResource
 	// withoutKeys: documents carry no legacy ids.
 	withoutKeys bool
+	// findsBy is an attribute whose value finds documents without legacy ids; "" for none.
+	findsBy string
 	// ids translates the references of documents.
 	ids *idmap.Cache
 	// before and after, unless nil, may fail a call before or after it is done. call is the
@@ -225,13 +227,13 @@ func (m *memoryBackend) Scan(ctx context.Context, root adapter.Resource, since t
 	return cmp.Or(err, incomplete)
 }
 
-func (m *memoryBackend) FindByKey(ctx context.Context, root adapter.Resource, key adapter.Key) (doc replica.Document, err error) {
+func (m *memoryBackend) Find(ctx context.Context, root adapter.Resource, key adapter.Key, record adapter.Record) (doc replica.Document, err error) {
 	err = m.call(ctx, "Find "+string(root), func() error {
-		if m.withoutKeys {
+		if m.withoutKeys && m.findsBy == "" {
 			return memoryError(adapter.Unsupported, "")
 		}
 		for _, d := range m.docs[root] {
-			if d.key == key {
+			if !m.withoutKeys && d.key == key || m.findsBy != "" && d.record.Get(m.findsBy).Equal(lossy(m.findsBy, record.Get(m.findsBy))) {
 				doc = m.document(d)
 				return nil
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -309,6 +310,46 @@ func TestPushInDoubt(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	f.checkNoIntents()
+}
+
+// TestPushFindsByValues loses the answer to the create of a customer whose document does not carry the legacy id. The
+// next push finds it by its e-mail address, unless the ID map has the document for another customer.
+func TestPushFindsByValues(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		owner   adapter.Key // the customer that the ID map has for the document
+		creates int
+	}{{"its own", 0, 0}, {"of another customer", 99, 1}} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMemory()
+			m.withoutKeys, m.findsBy = true, "email"
+			f := reopen(t, demoReplica(t), m, replica.Options{})
+			away := memoryError(adapter.Unavailable, "")
+			m.fail("Create customers", nil, away)
+			if err := f.Push(t.Context(), nil); !errors.Is(err, away) {
+				t.Fatal(err)
+			}
+			id := slices.Collect(maps.Keys(m.docs[adapter.Customers]))[0]
+			if c.owner != 0 {
+				if err := f.local.PutMappings(t.Context(), idmap.Mapping{Resource: adapter.Customers, Key: c.owner, BackendID: id}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			m.fail("Create customers", memoryError(adapter.Conflict, "email"), nil)
+			before := m.callCount("Create customers")
+			err := f.Push(t.Context(), nil)
+			if isRefused := strings.Contains(fmt.Sprint(err), "push customers 1: "); isRefused != (c.creates > 0) {
+				t.Errorf("error %v", err)
+			}
+			if mapping, exists := f.mapping(adapter.Customers, 1); exists != (c.creates == 0) || exists && mapping.BackendID != id {
+				t.Errorf("its mapping is %+v", mapping)
+			}
+			// The other three customers are refused in either case.
+			if n := m.callCount("Create customers") - before; n != c.creates+3 {
+				t.Errorf("%d customers are created, want %d", n, c.creates+3)
+			}
+		})
+	}
 }
 
 // TestInterruptedPartPush loses the backend after it has created a part. The local replica keeps the values

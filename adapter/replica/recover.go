@@ -18,7 +18,7 @@ func (rc *reconciler) resolveCreate(ctx context.Context, root *resourcePlan, r *
 	if r.mapping == nil || r.mapping.BackendID != "" || r.mapping.Intent == nil {
 		return
 	}
-	doc, err := rc.backend.FindByKey(ctx, root.Resource, r.key)
+	doc, err := rc.find(ctx, root, r.key)
 	switch kind := adapter.KindOf(err); {
 	case err == nil:
 		r.mapping.BackendID = doc.ID

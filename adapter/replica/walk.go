@@ -236,6 +236,23 @@ func (w *walker) addDocuments(ctx context.Context, root *resourcePlan, rows []ro
 	return w.addOutdated(ctx, rows)
 }
 
+// find returns the document of a root whose backend id is unknown: see Backend.Find. A document that the ID map
+// has for another root is not its document.
+func (w *walker) find(ctx context.Context, root *resourcePlan, key adapter.Key) (doc Document, err error) {
+	record, err := root.get(ctx, key)
+	if err != nil && adapter.KindOf(err) != adapter.NotFound {
+		return doc, err
+	}
+	if doc, err = w.backend.Find(ctx, root.Resource, key, record); err != nil {
+		return doc, err
+	}
+	mappings, err := w.replica.MappingsByBackendID(ctx, root.Resource, []string{doc.ID})
+	if err == nil && len(mappings) > 0 && mappings[0].Key != key {
+		err = notFound("find", root.Resource, key)
+	}
+	return doc, err
+}
+
 // addOutdated finds the unchanged documents that must be read again because one of their
 // references can be resolved now.
 func (w *walker) addOutdated(ctx context.Context, rows []row) error {

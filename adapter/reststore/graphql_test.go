@@ -179,12 +179,12 @@ func TestGraphQLRequests(t *testing.T) {
 			sent: []string{`query ($page: Int!) { products(page: $page) { id } total } {"page":1}`}},
 		{name: "find", want: "x", answers: []string{`{"data": {"customer": {"id": "x", "legacy": 7}}}`},
 			call: func(t *testing.T, b *Backend) (string, error) {
-				d, err := b.FindByKey(t.Context(), adapter.Customers, 7)
+				d, err := b.Find(t.Context(), adapter.Customers, 7, adapter.Record{})
 				return d.ID, err
 			}, sent: []string{`query ($key: Int!) { customer(legacy: $key) { id legacy } } {"key":7}`}},
 		{name: "find among others", want: "8", answers: []string{`{"data": {"newest": [{"id": 7, "legacy": 6}, {"id": 8, "legacy": 7}]}}`},
 			call: func(t *testing.T, b *Backend) (string, error) {
-				d, err := b.FindByKey(t.Context(), adapter.Products, 7)
+				d, err := b.Find(t.Context(), adapter.Products, 7, adapter.Record{})
 				return d.ID, err
 			}, sent: []string{`query { newest { id legacy } } {}`}},
 		{name: "create", want: "n1", answers: []string{`{"data": {"add": {"id": "n1"}}}`, `{"data": {"note": null}}`},
@@ -321,7 +321,7 @@ func TestGraphQLSingle(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := serve(t, graphqlMapping, nil, func(w http.ResponseWriter, _ *http.Request) { respond(w, c.status, c.body) })
-			if _, err := b.FindByKey(t.Context(), adapter.Customers, 7); adapter.KindOf(err) != c.kind || err == nil {
+			if _, err := b.Find(t.Context(), adapter.Customers, 7, adapter.Record{}); adapter.KindOf(err) != c.kind || err == nil {
 				t.Errorf("%v, want %s", err, c.kind)
 			}
 		})

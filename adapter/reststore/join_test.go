@@ -208,7 +208,7 @@ func TestScanWhere(t *testing.T) {
 func TestFindAmong(t *testing.T) {
 	b := serve(t, joinMapping, nil, (&joinServer{list: `{"id": "a"}, {"id": "b", "key": 7}, {"id": "c", "key": 8}`}).serve)
 	for key, want := range map[adapter.Key]string{7: "b", 8: "c", 9: "not_found"} {
-		document, err := b.FindByKey(context.WithoutCancel(t.Context()), adapter.Products, key)
+		document, err := b.Find(context.WithoutCancel(t.Context()), adapter.Products, key, adapter.Record{})
 		if got := document.ID; err != nil && adapter.KindOf(err).String() != want || err == nil && got != want {
 			t.Errorf("%d: %q (%v), want %s", key, got, err, want)
 		}

@@ -84,7 +84,7 @@ func TestIncompleteList(t *testing.T) {
 			if c.want != "" {
 				kind = adapter.Unavailable
 			}
-			if _, err := b.FindByKey(t.Context(), adapter.Customers, 7); adapter.KindOf(err) != kind {
+			if _, err := b.Find(t.Context(), adapter.Customers, 7, adapter.Record{}); adapter.KindOf(err) != kind {
 				t.Errorf("find: %v, want %s", err, kind)
 			}
 		})

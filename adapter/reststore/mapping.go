@@ -207,6 +207,9 @@ type documentRequest struct {
 	// Aliases: a GraphQL query for one document is repeated for each id.
 	Aliases bool `only:"fetch"`
 	Among   bool `only:"find"` // a response may contain documents that do not match
+	// Unique: the query is by values that no two records share, and its input is that of create. It finds a document
+	// without a legacy id, too.
+	Unique bool `only:"find"`
 	// Where selects the documents that are records of the contract; nil selects all.
 	Where *expression `only:"scan" vars:""`
 	Batch int         `only:"fetch joins versions views" range:"1 1000"` // maximum number of ids per request

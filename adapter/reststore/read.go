@@ -35,7 +35,7 @@ func (b *Backend) Fetch(ctx context.Context, root adapter.Resource, ids []string
 // fetchDocuments fetches whole documents with the request fetch of a resource, or a variant of it.
 func (b *Backend) fetchDocuments(ctx context.Context, r *resource, k call, fetch *documentRequest, ids []string) ([]replica.Document, error) {
 	return inBatches(ctx, b.client, ids, fetch.Batch, func(ctx context.Context, ids []string) ([]replica.Document, error) {
-		return b.requestDocuments(ctx, r, k, fetch, anys(ids), ids[0])
+		return b.requestDocuments(ctx, r, k, fetch, nil, anys(ids), ids[0])
 	})
 }
 
@@ -66,8 +66,8 @@ func inBatches[T any](ctx context.Context, c *client, ids []string, size int, re
 }
 
 // requestDocuments sends a request for documents and parses the response.
-func (b *Backend) requestDocuments(ctx context.Context, r *resource, k call, g *documentRequest, variables ...any) (found []replica.Document, err error) {
-	resp, err := b.client.send(ctx, k, &g.request, nil, variables...)
+func (b *Backend) requestDocuments(ctx context.Context, r *resource, k call, g *documentRequest, input any, variables ...any) (found []replica.Document, err error) {
+	resp, err := b.client.send(ctx, k, &g.request, input, variables...)
 	if err == nil {
 		found, err = b.parseDocuments(ctx, r, k, g, resp)
 	}
@@ -267,8 +267,9 @@ func (b *Backend) Scan(ctx context.Context, root adapter.Resource, since time.Ti
 // maxFindPages bounds the number of pages that one search for a legacy id reads.
 const maxFindPages = 1000
 
-// FindByKey returns the document with a legacy id.
-func (b *Backend) FindByKey(ctx context.Context, root adapter.Resource, key adapter.Key) (noDocument replica.Document, err error) {
+// Find returns the document with a legacy id or, if the mapping says that its query is unique, the document
+// without a legacy id that it finds for a record.
+func (b *Backend) Find(ctx context.Context, root adapter.Resource, key adapter.Key, record adapter.Record) (noDocument replica.Document, err error) {
 	k := call{string(root), "find"}
 	r, err := b.resource(root, k.op())
 	if err != nil {
@@ -276,6 +277,15 @@ func (b *Backend) FindByKey(ctx context.Context, root adapter.Resource, key adap
 	}
 	if r.Find == nil {
 		return noDocument, notMapped(k, r.Without.Find)
+	}
+	var input any
+	if r.Find.Unique {
+		if len(record.Values) == 0 { // a query without values would find every document
+			return noDocument, &adapter.Error{Kind: adapter.Unsupported, Op: k.op(), Err: fmt.Errorf("%s: finds documents by values of the record, and these are unknown: give the id that it has at the backend", r.Find.request.at)}
+		}
+		if input, err = b.writeInput(ctx, r, &replica.Write{Resource: root, Key: key, New: record}); err != nil {
+			return noDocument, errorOf(ctx, adapter.Internal, k.op(), err)
+		}
 	}
 	var matches []replica.Document
 	count, pages := 0, 0
@@ -286,7 +296,7 @@ func (b *Backend) FindByKey(ctx context.Context, root adapter.Resource, key adap
 			if err != nil {
 				return err
 			}
-			if item.Key == key {
+			if item.Key == key || r.Find.Unique && item.Key == 0 {
 				matches = append(matches, d)
 			}
 		}
@@ -302,7 +312,7 @@ func (b *Backend) FindByKey(ctx context.Context, root adapter.Resource, key adap
 		err = b.eachPage(ctx, k, r, r.Find, expr.FromInteger(int64(key)), search)
 	} else {
 		var documents []replica.Document
-		if documents, err = b.requestDocuments(ctx, r, k, r.Find, expr.FromInteger(int64(key))); err == nil {
+		if documents, err = b.requestDocuments(ctx, r, k, r.Find, input, expr.FromInteger(int64(key))); err == nil {
 			err = search(documents)
 		}
 	}
@@ -314,7 +324,7 @@ func (b *Backend) FindByKey(ctx context.Context, root adapter.Resource, key adap
 		return matches[0], nil
 	case len(matches) > 1:
 		return noDocument, &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: fmt.Errorf("%d documents have the legacy id %d: remove it from all but one", len(matches), key)}
-	case count > 0 && !r.Find.Among:
+	case count > 0 && !r.Find.Among && !r.Find.Unique:
 		// Documents that do not match mean that the query is wrong, not that there is none.
 		return noDocument, &adapter.Error{Kind: adapter.Internal, Op: k.op(), Err: fmt.Errorf("%s: the response to a query for the legacy id %d contains only other documents: correct the query of find", r.Find.request.at, key)}
 	}

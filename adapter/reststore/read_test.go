@@ -450,7 +450,38 @@ func TestFind(t *testing.T) {
 				}
 				respond(w, 200, `{"data": {"list": `+c.list+`}}`)
 			})
-			d, err := b.FindByKey(t.Context(), adapter.Customers, 7)
+			d, err := b.Find(t.Context(), adapter.Customers, 7, adapter.Record{})
+			if d.ID != c.id || (err == nil) != (c.id != "") || err != nil && adapter.KindOf(err) != c.kind {
+				t.Errorf("%q, %v", d.ID, err)
+			}
+		})
+	}
+}
+
+// TestFindUnique finds documents without a legacy id by values of the record.
+func TestFindUnique(t *testing.T) {
+	unique := strings.Replace(tinyMappingWith(""), "query: {legacy: $key}", "query: {email: .new.email, of: '\"\\(.key)\"'}, unique: true", 1)
+	for _, c := range []struct {
+		name, list string
+		record     adapter.Record
+		id         string
+		kind       adapter.ErrorKind
+	}{
+		{"without a legacy id", `[{"id": "x"}]`, customer("a@b"), "x", 0},
+		{"with the legacy id", `[{"id": "x", "legacy": 7}]`, customer("a@b"), "x", 0},
+		{"with another legacy id", `[{"id": "x", "legacy": 8}]`, customer("a@b"), "", adapter.NotFound},
+		{"none", `[]`, customer("a@b"), "", adapter.NotFound},
+		{"two", `[{"id": "x"}, {"id": "y"}]`, customer("a@b"), "", adapter.Internal},
+		{"of an unknown record", `[{"id": "x"}]`, adapter.Record{}, "", adapter.Unsupported},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := serve(t, unique, nil, func(w http.ResponseWriter, r *http.Request) {
+				if r.FormValue("email") != "a@b" || r.FormValue("of") != "7" {
+					t.Errorf("request %s", r.URL.RawQuery)
+				}
+				respond(w, 200, `{"data": {"list": `+c.list+`}}`)
+			})
+			d, err := b.Find(t.Context(), adapter.Customers, 7, c.record)
 			if d.ID != c.id || (err == nil) != (c.id != "") || err != nil && adapter.KindOf(err) != c.kind {
 				t.Errorf("%q, %v", d.ID, err)
 			}
@@ -505,7 +536,7 @@ resources:
 				}
 				respond(w, 200, "["+strings.Join(page, ",")+"]")
 			})
-			d, err := b.FindByKey(t.Context(), adapter.Customers, c.key)
+			d, err := b.Find(t.Context(), adapter.Customers, c.key, adapter.Record{})
 			if d.ID != c.id || (err == nil) != (c.id != "") || err != nil && adapter.KindOf(err) != c.kind || requests != c.requests {
 				t.Errorf("%q, %v after %d requests, want %d", d.ID, err, requests, c.requests)
 			}

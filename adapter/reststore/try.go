@@ -124,7 +124,7 @@ func (b *Backend) roots() string {
 // legacy id.
 func (b *Backend) fetchTried(ctx context.Context, r *resource, id string, key adapter.Key) (d document, err error) {
 	if id == "" {
-		found, err := b.FindByKey(ctx, r.name, key)
+		found, err := b.Find(ctx, r.name, key, adapter.Record{})
 		if err != nil {
 			return d, err
 		}

@@ -331,7 +331,8 @@ func (l *loader) checkRoot(p place, r *resource) {
 	l.Require(r.Version != nil || r.Versions == nil, p.In("versions"), "needs version: where a document has its version")
 	l.Require(r.Scan == nil || r.Scan.Pages != nil || r.Scan.single(), p.In("scan"), "needs pages, such as {offset: offset, limit: limit, size: 100}")
 	l.Require(r.Find == nil || r.Find.Pages == nil || r.Find.Among, p.In("find").In("pages"), "needs among: true")
-	l.Require(r.Find == nil || r.Key != nil, p.In("find"), "needs key: an expression for the legacy id in a document")
+	l.Require(r.Find == nil || r.Key != nil || r.Find.Unique, p.In("find"), "needs key: an expression for the legacy id in a document")
+	l.Require(r.Find == nil || !r.Find.Unique || !r.Find.Among, p.In("find").In("unique"), "must not be used together with among")
 	l.Require(r.Find != nil || r.Create == nil || r.Without.Find != "", p, "has create but no find: without find, Portico cannot tell whether a create without a response succeeded; if the backend cannot find records, give the reason as without: {find: …}")
 }
 

@@ -12,7 +12,7 @@ import (
 // documents of one request are fetched as soon as one of them is read.
 func (b *Backend) fetchVersions(ctx context.Context, r *resource, k call, ids []string) ([]replica.Document, error) {
 	return inBatches(ctx, b.client, ids, r.Versions.Batch, func(ctx context.Context, ids []string) ([]replica.Document, error) {
-		found, err := b.requestDocuments(ctx, r, k, r.Versions, anys(ids), ids[0])
+		found, err := b.requestDocuments(ctx, r, k, r.Versions, nil, anys(ids), ids[0])
 		batch := &versionBatch{backend: b, resource: r, call: k, ids: ids}
 		for i, d := range found {
 			found[i].Read = func(ctx context.Context) (replica.Item, map[adapter.Resource][]replica.Item, error) {
@@ -54,7 +54,7 @@ func (v *versionBatch) read(ctx context.Context, d replica.Document) (item repli
 	// older one, from a lagging copy of the backend's data, would be mistaken for this
 	// version.
 	if whole.Version != d.Version {
-		now, err := b.requestDocuments(ctx, r, v.call, r.Versions, []any{d.ID}, d.ID)
+		now, err := b.requestDocuments(ctx, r, v.call, r.Versions, nil, []any{d.ID}, d.ID)
 		if err == nil && (len(now) != 1 || now[0].Version != whole.Version) {
 			err = &adapter.Error{Kind: adapter.Unavailable, Op: v.call.op(), Err: errOlder}
 		}

@@ -80,8 +80,8 @@ func (s *shop) Scan(_ context.Context, _ adapter.Resource, _ time.Time, found fu
 	return found(documents)
 }
 
-// FindByKey returns the customer with this number.
-func (s *shop) FindByKey(_ context.Context, _ adapter.Resource, key adapter.Key) (replica.Document, error) {
+// Find returns the customer with this number.
+func (s *shop) Find(_ context.Context, _ adapter.Resource, key adapter.Key, _ adapter.Record) (replica.Document, error) {
 	const op = "find customer"
 	documents, err := s.documents(op, func(row []string) bool { return row[numberColumn] == numberOf(key) })
 	if err != nil {
