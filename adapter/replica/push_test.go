@@ -352,6 +352,46 @@ func TestPushFindsByValues(t *testing.T) {
 	}
 }
 
+// TestInterruptedRootPush ends the process when the backend has a new product, and lacks values that further requests of
+// the create would have sent. The next push sends them, but not the stock, which has changed since.
+func TestInterruptedRootPush(t *testing.T) {
+	local, m := demoReplica(t), newMemory()
+	products := adaptertest.StoreOf(t, local, adapter.Products)
+	for storeID, values := range map[int64]attrs{0: {"price": "12.3456"}, 2: {"name": "Bouilloire"}} {
+		if err := adaptertest.Update(t, products, 1, storeID, values); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := reopen(t, local, m, replica.Options{})
+	away := memoryError(adapter.Unavailable, "")
+	m.fail("Create products", nil, away)
+	if err := f.Push(t.Context(), nil); !errors.Is(err, away) {
+		t.Fatal(err)
+	}
+	m.clearFaults()
+	id := slices.Collect(maps.Keys(m.docs[adapter.Products]))[0]
+	m.edit(adapter.Products, id, func(d *memoryDoc) {
+		d.views, d.record = nil, d.record.Clone()
+		d.record.Set("description", adapter.NullValue())
+		d.record.Set("price", adapter.NullValue())
+		stock := &d.parts[adapter.StockItems][0]
+		stock.record = stock.record.Clone()
+		stock.record.Set("qty", adapter.TextValue("3.0000"))
+	})
+	if err := f.Push(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	d := m.docs[adapter.Products][id]
+	if got, want := d.record.Get("description").Text(), f.get(adapter.Products, 1).Get("description").Text(); got != want || d.views[2].Schema == nil || d.views[2].Get("name").Text() != "Bouilloire" {
+		t.Errorf("the backend has the description %q, want %q, and the views %v", got, want, d.views)
+	}
+	f.checkValues(adapter.Products, 1, attrs{"price": "12.3456"}) // although the backend has it less exactly
+	if got := d.parts[adapter.StockItems][0].record.Get("qty").Text(); got != "3.0000" {
+		t.Errorf("the quantity is %s", got)
+	}
+	f.checkNoIntents()
+}
+
 // TestInterruptedPartPush loses the backend after it has created a part. The local replica keeps the values
 // that it had, although the backend has stored them less exactly.
 func TestInterruptedPartPush(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -96,11 +97,58 @@ func (rc *reconciler) resolveIntent(ctx context.Context, root *resourcePlan, map
 		return err
 	case intent.Op == opUpdate:
 		return rc.resolveUpdate(ctx, root, mapping, intent, item, parts)
+	case plan.isRoot() && (intent.Op == opCreate || intent.Op == opPush):
+		return rc.completeCreate(ctx, root, mapping, doc, item)
 	case plan.isRoot() || intent.Op == opPush:
 		return nil
 	default:
 		return rc.resolvePart(ctx, plan, mapping, intent, parts)
 	}
+}
+
+// completeCreate sends to the backend the values that it lacks of a root whose create was interrupted: a create may
+// take several requests, such as one for a password and one for each store view. It leaves the values of parts alone,
+// because they may have changed since, such as a stock. It sets doc to the document after that.
+func (rc *reconciler) completeCreate(ctx context.Context, root *resourcePlan, mapping idmap.Mapping, doc *Document, item Item) error {
+	if !root.Updates {
+		return nil
+	}
+	record, err := root.get(ctx, mapping.Key)
+	if adapter.KindOf(err) == adapter.NotFound {
+		return nil
+	}
+	var views Views
+	if err == nil {
+		views, err = rc.storedViews(ctx, root, mapping.Key)
+	}
+	if err != nil {
+		return err
+	}
+	shown := maps.Clone(item.Views)
+	maps.DeleteFunc(shown, func(store adapter.Key, _ adapter.Record) bool { return views[store].Schema == nil })
+	sent := &Write{Resource: root.Resource, Key: mapping.Key, ID: mapping.BackendID, Old: record, New: record, Views: root.viewWrites(shown, views)}
+	for _, name := range root.Attributes {
+		here, there := record.Get(name), item.Record.Get(name)
+		isLacking := !same(here, there) && (!here.Empty() || !there.Empty() && there.Kind() != adapter.Absent)
+		if at, _ := root.schema.Index(name); isLacking && root.nested(name) == nil && !root.schema.Attributes[at].WriteOnly {
+			sent.Changed = append(sent.Changed, name)
+		}
+	}
+	if len(sent.Changed) == 0 && len(sent.Views) == 0 {
+		return nil
+	}
+	if err = rc.backend.Update(ctx, sent); adapter.IsRefusal(err) {
+		rc.log.WarnContext(ctx, "the backend refuses the rest of a record whose create was interrupted", "resource", root.Resource, "id", mapping.Key, "error", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	docs, err := rc.backend.Fetch(ctx, root.Resource, []string{mapping.BackendID})
+	if err == nil && len(docs) == 1 {
+		*doc = docs[0] // the base: how the backend has stored the values
+	}
+	return err
 }
 
 // resolveUpdate rolls an update back unless the backend has done it. The backend has done it
