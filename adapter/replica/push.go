@@ -172,8 +172,13 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 		if err := a.pushRecord(ctx, root, mapping, key, adapter.Record{}); err != nil {
 			return err
 		}
-		if reconciled, err = a.reconcileRoot(ctx, root, key); err != nil || reconciled == nil {
+		if r, err = a.rowOf(ctx, root, key); err != nil {
 			return err
+		}
+		if r.mapping == nil || r.mapping.Version == "" { // the document could not be compared with the record
+			if reconciled, err = a.reconcileRoot(ctx, root, key); err != nil || reconciled == nil {
+				return err
+			}
 		}
 	}
 	return a.pushParts(ctx, root, key)

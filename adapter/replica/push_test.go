@@ -234,8 +234,13 @@ func TestPushCycle(t *testing.T) {
 	if err := f.Push(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
-	if want := []string{"categories 2", "categories 5", "categories 4", "categories 3", "categories 6"}; !slices.Equal(f.memory.created, want) {
+	want := []string{"categories 2", "categories 5", "categories 4", "categories 3", "categories 6"}
+	if !slices.Equal(f.memory.created, want) {
 		t.Errorf("created %q, want %q", f.memory.created, want)
+	}
+	// Each is fetched once after its create, and categories 4 and 5 again in their turns.
+	if n := f.memory.callCount("Fetch categories"); n != len(want)+2 {
+		t.Errorf("%d documents are fetched", n)
 	}
 }
 
