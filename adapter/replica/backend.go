@@ -107,7 +107,7 @@ type Item struct {
 	// does not return are absent.
 	Record adapter.Record
 	// Views holds, for a root with ViewAttributes, the values at the store views that the backend knows,
-	// also where all of them are inherited.
+	// also where all of them are inherited; nil if the context says so: see ReadsViews.
 	Views Views
 	// Unresolved holds, for a root, the backend ids by resource to which the document and its parts
 	// refer and that have no legacy id yet. Once one has, the document is read again.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -24,6 +25,8 @@ type memoryBackend struct {
 	resources []replica.BackendResource
 	// withoutKeys: documents carry no legacy ids.
 	withoutKeys bool
+	// viewReads counts the reads of values at store views.
+	viewReads atomic.Int64
 	// findsBy is an attribute whose value finds documents without legacy ids; "" for none.
 	findsBy string
 	// ids translates the references of documents.

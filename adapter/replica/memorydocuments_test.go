@@ -49,6 +49,11 @@ func (m *memoryBackend) document(d *memoryDoc) replica.Document {
 			return replica.Item{}, nil, memoryError(adapter.Unavailable, "")
 		}
 		item, parts := item, maps.Clone(parts)
+		if !replica.ReadsViews(ctx) {
+			item.Views = nil
+		} else if item.Views != nil {
+			m.viewReads.Add(1)
+		}
 		if len(categories) == 0 {
 			return item, parts, nil
 		}

@@ -49,8 +49,10 @@ func (m *merge) document(ctx context.Context, item Item, parts map[adapter.Resou
 	if newBase.Item, err = m.record(ctx, m.root, m.key, m.base.Item, item.Record); err != nil {
 		return base{}, err
 	}
-	if newBase.Views, err = m.mergeViews(ctx, item.Views); err != nil {
-		return base{}, err
+	if newBase.Views = m.base.Views; item.Views != nil {
+		if newBase.Views, err = m.mergeViews(ctx, item.Views); err != nil {
+			return base{}, err
+		}
 	}
 	for _, plan := range m.root.parts {
 		items, present := parts[plan.Resource]

@@ -20,6 +20,17 @@ type ViewWrite struct {
 	Changed  []string       // the attributes that differ
 }
 
+type withoutViewsKey struct{}
+
+// withoutViews returns a context in which [Document.Read] leaves [Item.Views] nil.
+func withoutViews(ctx context.Context) context.Context {
+	return context.WithValue(ctx, withoutViewsKey{}, true)
+}
+
+// ReadsViews reports whether [Document.Read] is to return the values at store views, which may take a request for each
+// of them.
+func ReadsViews(ctx context.Context) bool { return ctx.Value(withoutViewsKey{}) == nil }
+
 // isViewed reports whether the backend owns the values that an attribute has at store views.
 func (plan *resourcePlan) isViewed(name string) bool {
 	return slices.Contains(plan.ViewAttributes, name)

@@ -47,6 +47,27 @@ func TestViewsChangedAtTheBackend(t *testing.T) {
 	f.checkNoIntents()
 }
 
+// TestViewsOfPushedProducts checks that a push reads the values at store views only of products that have some, and
+// that later changes of all others show.
+func TestViewsOfPushedProducts(t *testing.T) {
+	local := demoReplica(t)
+	if err := adaptertest.Update(t, adaptertest.StoreOf(t, local, adapter.Products), 1, 2, attrs{"name": "Bouilloire"}); err != nil {
+		t.Fatal(err)
+	}
+	f := reopen(t, local, newMemory(), replica.Options{})
+	if err := f.Push(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if n := f.memory.viewReads.Load(); n != 1 {
+		t.Errorf("the values of %d products are read, want 1", n)
+	}
+	f.editView(3, 2, "Lampe")
+	if got := []string{f.nameAt(1, 2), f.nameAt(3, 1), f.nameAt(3, 2)}; !slices.Equal(got, []string{"Bouilloire", "Desk Lamp", "Lampe"}) {
+		t.Errorf("the names are %q", got)
+	}
+	f.checkNoIntents()
+}
+
 // TestViewsReachTheBackend writes values of store views, and lets them inherit again.
 func TestViewsReachTheBackend(t *testing.T) {
 	f := newFixture(t)

@@ -305,7 +305,11 @@ func (w *pendingWrite) reconcileWritten(ctx context.Context, sent ...*Write) err
 	case rows[0].doc == nil:
 		return notFound("reconcile", w.root.Resource, w.mapping.Key)
 	}
-	_, err = w.reconcile(detached, w.root, w.mapping, *rows[0].doc, sent...)
+	reading := detached
+	if w.intent.Op == opPush && !slices.ContainsFunc(sent, func(s *Write) bool { return len(s.Views) > 0 }) {
+		reading = withoutViews(detached) // a push has just made or compared the root, so that they are as before
+	}
+	_, err = w.reconcile(reading, w.root, w.mapping, *rows[0].doc, sent...)
 	if errors.Is(err, errResolved) {
 		if _, failed := w.reconcileRoot(detached, w.root, w.mapping.Key); failed != nil {
 			return failed

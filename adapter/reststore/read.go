@@ -138,7 +138,7 @@ func (b *Backend) read(ctx context.Context, r *resource, d document, cache *keyC
 	if item, err = b.readRoot(ctx, r, input, keys); err != nil {
 		return item, nil, err
 	}
-	if r.Views != nil {
+	if r.Views != nil && replica.ReadsViews(ctx) {
 		if item.Views, err = views.read(ctx, d.id, item.Record, keys); err != nil {
 			return item, nil, err
 		}
