@@ -88,7 +88,8 @@ type push struct {
 
 // root pushes one root. It returns an error if the push must stop.
 func (p *push) root(ctx context.Context, root *resourcePlan, key adapter.Key) error {
-	err := p.pushBelow(ctx, root, key)
+	// The intent of a process that was killed has to be so old before this one resolves it.
+	err := take(ctx, p.foreignIntentAge, func() error { return p.pushBelow(ctx, root, key) })
 	if err == nil {
 		if p.done++; p.progress != nil {
 			p.progress(p.done, p.total)
@@ -125,7 +126,8 @@ func (a *Adapter) pushBelow(ctx context.Context, root *resourcePlan, key adapter
 			return err
 		}
 		waiting := append(slices.Clip(below), key)
-		if above.exists && above.state() == unmapped && !slices.Contains(waiting, above.key) {
+		isMissing := above.exists && (above.mapping == nil || above.mapping.BackendID == "") // or in doubt
+		if isMissing && !slices.Contains(waiting, above.key) {
 			if err := a.pushBelow(ctx, root, above.key, waiting...); err != nil {
 				return err
 			}
@@ -139,13 +141,20 @@ func (a *Adapter) pushBelow(ctx context.Context, root *resourcePlan, key adapter
 }
 
 // pushRoot creates one root at the backend, unless the ID map has it, and then its parts that
-// the backend lacks.
+// the backend lacks. It fails with errBusy, without a request, while another process may be writing the root.
 func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.Key) error {
 	unlock, err := a.locks.Lock(ctx, root.Resource, key)
 	if err != nil {
 		return err
 	}
 	defer unlock()
+	r, err := a.rowOf(ctx, root, key)
+	if err != nil {
+		return err
+	}
+	if a.isForeign(r) {
+		return &adapter.Error{Kind: adapter.NotFound, Op: "push " + string(root.Resource), Err: errors.Join(errInDoubt, errBusy)}
+	}
 	reconciled, err := a.reconcileRoot(ctx, root, key) // completes a push that was interrupted
 	if err != nil {
 		return err
@@ -154,7 +163,7 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 		return busy("push "+string(root.Resource), errBusy)
 	}
 	if reconciled == nil {
-		r, err := a.rowWithRecord(ctx, root, key)
+		r, err = a.rowWithRecord(ctx, root, key)
 		switch {
 		case err != nil:
 			return err

@@ -296,8 +296,8 @@ func TestPushKeepsDeleted(t *testing.T) {
 	}
 }
 
-// TestPushInDoubt checks that Push names a record that another process may be creating, and
-// creates it once that process's intent is too old.
+// TestPushInDoubt checks that Push waits for a record that another process may be creating, and creates it once that
+// process's intent is too old.
 func TestPushInDoubt(t *testing.T) {
 	local := demoReplica(t)
 	intent := idmap.Mapping{Resource: adapter.Products, Key: 3, Intent: []byte(`{"by":"another","op":"push","resource":"products","key":3}`)}
@@ -306,15 +306,40 @@ func TestPushInDoubt(t *testing.T) {
 	}
 	f := reopen(t, local, newMemory(), replica.Options{})
 	f.SetForeignIntentAge(time.Hour)
-	err := f.Push(t.Context(), nil)
-	if err == nil || !strings.Contains(err.Error(), "push products 3: ") || strings.Count(err.Error(), "push ") != 1 || slices.Contains(f.memory.created, "products 3") {
-		t.Errorf("error %v", err)
+	ctx, cancel := context.WithCancel(t.Context())
+	err := f.Push(ctx, func(int, int) {
+		if slices.Contains(f.memory.created, "products 2") {
+			cancel() // the next one is product 3
+		}
+	})
+	if !errors.Is(err, context.Canceled) || slices.Contains(f.memory.created, "products 3") {
+		t.Errorf("error %v, created %q", err, f.memory.created)
 	}
 	f.SetForeignIntentAge(0)
 	if err := f.Push(t.Context(), nil); err != nil || !slices.Contains(f.memory.created, "products 3") {
 		t.Errorf("error %v", err)
 	}
 	f.checkNoIntents()
+}
+
+// TestPushBelowDoubt checks that Push creates no category below another one that the backend may or may not have.
+func TestPushBelowDoubt(t *testing.T) {
+	local, m := demoReplica(t), newCategoryMemory()
+	m.withoutKeys = true
+	intent := idmap.Mapping{Resource: adapter.Categories, Key: 3, Intent: []byte(`{"by":"another","op":"push","resource":"categories","key":3}`)}
+	if err := local.PutMappings(t.Context(), intent); err != nil {
+		t.Fatal(err)
+	}
+	f := reopen(t, local, m, replica.Options{})
+	err := f.Push(t.Context(), nil)
+	for _, want := range []string{"push categories 3: ", "push categories 5: categories 3 above it: "} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q in it", err, want)
+		}
+	}
+	if want := []string{"categories 2", "categories 4", "categories 6"}; !slices.Equal(m.created, want) {
+		t.Errorf("created %q, want %q", m.created, want)
+	}
 }
 
 // TestPushFindsByValues loses the answer to the create of a customer whose document does not carry the legacy id. The
