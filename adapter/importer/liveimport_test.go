@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/contracttests"
 )
 
@@ -74,6 +76,55 @@ func TestMagento2Import(t *testing.T) {
 		shop.sweep(t)
 		replayReads(t, shop.Target(t), contracttests.RichExchanges, 136)
 	})
+}
+
+// TestMagento2Killed ends pushes by SIGKILL when Magento 2 has done a write and Portico does not know it yet. Further
+// pushes complete, and Magento 2 has every record once.
+func TestMagento2Killed(t *testing.T) {
+	m := sqltest.RunningMagento2(t, "rich")
+	backend := magento2Backend(m)
+	line := newWriteLine(t, backend.url)
+	s := apptest.NewImported(t, magento1test.Rich, "mage_", sqltest.SQLite(t))
+	s.Run(t, "--media", s.Media, "all")
+	s.Commands = s.Commands.With(backend.settings()...).With("PORTICO_REST_URL=" + line.url)
+	pushes := make(chan *apptest.Process, 1)
+	line.last = func() {
+		push := <-pushes
+		push.Signal(t, os.Kill)
+		<-push.Ended
+	}
+	sample := testenv.NewSample(t)
+	const kills = 6
+	for range kills {
+		line.left.Store(1 + sample.Int64N(20)) // in all, fewer than a push takes
+		push := apptest.StartProgram(t, s.Commands, apptest.Program(t), "ids", "push", "--config", s.Config)
+		pushes <- push
+		<-push.Ended
+		if len(pushes) > 0 {
+			t.Fatalf("a push ends by itself: %s", push.Stderr.Text())
+		}
+	}
+	t.Logf("%d pushes are killed, after %d writes", kills, line.writes.Load())
+	line.left.Store(1 << 40)
+	if _, _, err := s.Commands.RunWith(t, nil, 2*time.Hour, "ids", "push", "--config", s.Config); err != nil {
+		t.Error(err)
+	}
+	if out := s.Commands.MustRun(t, "ids", "check", "--config", s.Config); out != "nothing found\n" {
+		t.Error(out)
+	}
+	for list, table := range map[string]string{
+		"/products": "catalog_product_entity", "/customers/search": "customer_entity", "/orders": "sales_flat_order",
+		"/categories/list": "catalog_category_entity", "/customerGroups/search": "customer_group",
+	} {
+		var want int
+		if err := s.DB.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM mage_"+table).Scan(&want); err != nil {
+			t.Fatal(err)
+		}
+		got := sqltest.LiveValue(m.Call(t, http.MethodGet, list+"?searchCriteria[pageSize]=1", nil), "total_count")
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("Magento 2 has %v in %s, want %d", got, list, want)
+		}
+	}
 }
 
 // A liveImport is a shop that was imported into Portico in front of a live backend.
@@ -187,7 +238,7 @@ func (s *liveImport) sweep(t *testing.T) {
 	old, _ := s.WithStore(t)
 	old.Commands = old.Commands.With("PORTICO_ADAPTER=sql", "PORTICO_REST_MAPPING=", "PORTICO_REST_URL=", "PORTICO_REST_USER=", "PORTICO_REST_SECRET=", "PORTICO_REST_VARS=")
 	old.Run(t, "--media", s.Media, "all")
-	out, _, err := s.Commands.RunWith(t, nil, 20*time.Minute, "compare", "--sweep", "--show-personal", "--legacy", old.Target(t).BaseURL, "--candidate", s.Target(t).BaseURL, "--expect", s.backend.mapping)
+	out, _, err := s.Commands.RunWith(t, nil, 2*time.Hour, "compare", "--sweep", "--show-personal", "--legacy", old.Target(t).BaseURL, "--candidate", s.Target(t).BaseURL, "--expect", s.backend.mapping)
 	if err != nil {
 		t.Errorf("compare: %v\n%s", err, out)
 	}
@@ -274,6 +325,7 @@ type writeLine struct {
 	url    string
 	left   atomic.Int64 // writes until every request is answered with 503
 	writes atomic.Int64 // writes that passed
+	last   func()       // unless nil, called in place of the response to the last of left
 }
 
 // newWriteLine starts a line that lets everything pass until left is set.
@@ -294,6 +346,11 @@ func newWriteLine(t *testing.T, to string) *writeLine {
 		}
 		if isWrite {
 			line.writes.Add(1)
+			if line.last != nil && line.left.Load() == 0 {
+				proxy.ServeHTTP(httptest.NewRecorder(), r)
+				line.last()
+				return
+			}
 		}
 		proxy.ServeHTTP(w, r)
 	}))
