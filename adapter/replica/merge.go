@@ -24,8 +24,8 @@ type merge struct {
 	// own are the writes that have led to the document. The document then shows how the backend stored the
 	// written values, possibly less exactly, so they are not applied.
 	own []*Write
-	// pushed is the part whose push was interrupted after the backend had created it. The document shows how
-	// the backend stored the values, as with own.
+	// pushed is the part whose push was interrupted, perhaps after the backend had created it. The document then
+	// shows how the backend stored the values, as with own.
 	pushed intent
 	// partMappings are new mappings of parts.
 	partMappings []idmap.Mapping
@@ -149,6 +149,9 @@ func (m *merge) parts(ctx context.Context, plan *resourcePlan, oldItems, newItem
 		if key == 0 && plan.HasIDs && item.Key != 0 {
 			key = m.bind(parts, item)
 		}
+		if key == 0 && !known && m.isPushed(parts, item) {
+			key = m.bind(parts, Item{Key: m.pushed.Key, ID: item.ID})
+		}
 		switch {
 		case key != 0 && !known && m.pushed.Resource == plan.Resource && m.pushed.Key == key:
 		case key != 0:
@@ -200,6 +203,21 @@ func (m *merge) reorder(ctx context.Context, parts *replicaParts, before, after 
 		}
 	}
 	return err
+}
+
+// isPushed reports whether an item that carries no legacy id is the part whose push was interrupted: it has all
+// values of that part which the document shows.
+func (m *merge) isPushed(parts *replicaParts, item Item) bool {
+	record, exists := parts.records[m.pushed.Key]
+	if m.pushed.Resource != parts.Resource || !parts.HasIDs || !exists || item.Key != 0 {
+		return false
+	}
+	for i, v := range item.Record.Values {
+		if parts.canImport(i) && !v.Empty() && !same(v, record.Values[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // bind maps the part whose legacy id an item carries to the item's id, unless either is
