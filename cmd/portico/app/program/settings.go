@@ -56,7 +56,7 @@ func (p *Program) AllSettings() []string {
 // localFile is the file with settings that is read if none is named.
 const localFile = "portico.yaml"
 
-// ConfigFile returns the path of the file with the settings of cmd: that of --config, of PORTICO_CONFIG, or
+// ConfigFile returns the path of the file with the settings of cmd, which --config or PORTICO_CONFIG names, or
 // portico.yaml in the working folder; "" if there is none.
 func (p *Program) ConfigFile(cmd *cobra.Command) string {
 	named, _ := cmd.Flags().GetString("config")
