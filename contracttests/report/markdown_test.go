@@ -27,7 +27,7 @@ func TestMarkdown(t *testing.T) {
 		}
 		got := markdown(r)
 		for _, want := range []string{
-			"## Store REST contract: failed\n\n5 runs: 1 passed, 3 failed, 1 skipped", "```text\nCauses, with the number of runs that failed for each:\n           3  firstname: want Bea, got Ada\n```\n", "### 3 failures",
+			"## Store REST contract: failed\n\n5 runs: 1 passed, 3 failed, 1 skipped", "```text\nCauses, with the number of runs that failed for each:\n           3  firstname: want Bea, got Ada (customers)\n```\n", "### 3 failures",
 			"```text\nFAILED  customers/a/xml\n", "<details><summary>The same in 2 other runs</summary>\n\n- ` customers/a/xml `\n", "### Skipped\n\n- 1: no orders in the fixtures\n",
 		} {
 			if !strings.Contains(got, want) {

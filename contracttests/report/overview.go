@@ -44,10 +44,28 @@ func newOverview(r *contracttests.Report) *overview {
 		case c.form:
 			o.Alone = len(c.Failures)
 		default:
-			o.Other = append(o.Other, reason{Text: c.Text, Count: len(c.Failures)})
+			o.Other = append(o.Other, reason{Text: c.Text + c.resources(), Count: len(c.Failures)})
 		}
 	}
 	return o
+}
+
+// maxResources is the number of resources that resources names.
+const maxResources = 3
+
+// resources returns the resources whose cases fail for a cause, in parentheses: a status alone does not tell
+// what is wrong.
+func (c *cause) resources() string {
+	var names []string
+	for _, f := range c.Failures {
+		if !slices.Contains(names, f.Resource) {
+			names = append(names, f.Resource)
+		}
+	}
+	if len(names) > maxResources {
+		names = append(names[:maxResources:maxResources], "and others")
+	}
+	return " (" + strings.Join(names, ", ") + ")"
 }
 
 // Entries returns the entries of a file for --expect that accept the faults of every reply.

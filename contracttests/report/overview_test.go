@@ -62,7 +62,7 @@ func TestOverview(t *testing.T) {
 		`all 3 status of an accepted POST: want 200, got 201 - {resource: all, field: status-code, legacy: "200", candidate: "201", reason: later}`,
 		"orders: 404, for which 3 runs failed",
 		"2 agreed",
-		"3 status: want 200, got 403", "1 sku: another value is required",
+		"3 status: want 200, got 403 (r)", "1 sku: another value is required (r)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" || o.Alone != 6 {
 		t.Errorf("%d failures have no other cause, want 6; -want +got:\n%s", o.Alone, diff)
@@ -126,7 +126,7 @@ func TestEnd(t *testing.T) {
 	if n := strings.Count(end, "\n"); n != 10 || !strings.HasPrefix(text, verdict) {
 		t.Errorf("the end has %d lines, want 10:\n%s", n, end)
 	}
-	for _, want := range []string{"9 of 10  no charset", "all 3  status of an accepted POST", "no answer  orders (404)\n", "accepted  2 differences: agreed\n", "3  status: want 200, got 403\n", "causes more: the report begins with all\n"} {
+	for _, want := range []string{"9 of 10  no charset", "all 3  status of an accepted POST", "no answer  orders (404)\n", "accepted  2 differences: agreed\n", "3  status: want 200, got 403 (r)\n", "causes more: the report begins with all\n"} {
 		if !strings.Contains(end, want) {
 			t.Errorf("the end lacks %q:\n%s", want, end)
 		}

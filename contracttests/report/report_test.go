@@ -60,7 +60,7 @@ func TestTable(t *testing.T) {
 	const want = `FAILED  3 runs: 1 passed, 1 failed, 1 skipped in 2.3 s, dialect magento, http://127.0.0.1:8080
 
 Causes, with the number of runs that failed for each:
-           1  firstname: want Bea, got Ada
+           1  firstname: want Bea, got Ada (customers)
 
 The details of each cause. A run is one case in one format, and its name is FILE/CASE/FORMAT. A clause is a
 sentence of the contract that the case tests: "contracttest list" has the text of each. guest, customer_1,
@@ -100,7 +100,7 @@ Clauses of the contract, with the runs that test each ("contracttest list" has t
 
 coverage: 6 of 10 rows in the tables of the contract document; 2 cannot be tested: no store has it; 1 only skipped; 1 not run
 FAILED  3 runs: 1 passed, 1 failed, 1 skipped in 2.3 s, dialect magento, http://127.0.0.1:8080
-           1  firstname: want Bea, got Ada
+           1  firstname: want Bea, got Ada (customers)
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
