@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -10,13 +11,23 @@ import (
 
 // Checked returns a with stores that check the records which they return: the layers above rely on
 // canonical values. A decimal without its four places gets them, and log names its attribute once. A value
-// that is not of its attribute's kind is an error of kind Internal, with the attribute as its field.
+// that is not of its attribute's kind is an error of kind Internal, with the attribute as its field. A panic of
+// Ping is such an error, too: commands and the readiness check call it.
 func Checked(a Adapter, log *slog.Logger) Adapter { return &checkedAdapter{Adapter: a, log: log} }
 
 type checkedAdapter struct {
 	Adapter
 	log    *slog.Logger
 	logged sync.Map // names of attributes with their resource
+}
+
+func (a *checkedAdapter) Ping(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &Error{Kind: Internal, Op: "ping", Err: fmt.Errorf("panic: %v", p)}
+		}
+	}()
+	return a.Adapter.Ping(ctx)
 }
 
 func (a *checkedAdapter) Store(r Resource) (Store, error) {
@@ -41,7 +52,7 @@ func (a *checkedAdapter) check(op string, r Record) (Record, error) {
 			v, err = a.checkAll(op, v)
 		}
 		if err != nil {
-			return Record{}, &Error{Kind: Internal, Op: op + ": the adapter returned a value that is not canonical", Field: attribute.Name, Err: err}
+			return Record{}, &Error{Kind: Internal, Op: fmt.Sprintf("%s: record %d: the adapter returned a value that is not canonical", op, r.Key()), Field: attribute.Name, Err: err}
 		}
 		if v.Equal(r.Values[i]) {
 			continue

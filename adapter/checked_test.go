@@ -36,6 +36,14 @@ func (s fixedStore) Update(_ context.Context, p *adapter.UpdateParams) error {
 	return err
 }
 
+// TestCheckedPing checks that a panic of Ping is an error.
+func TestCheckedPing(t *testing.T) {
+	var none fixedAdapter // its Ping has no receiver
+	if err := adapter.Checked(none, slog.New(slog.DiscardHandler)).Ping(t.Context()); adapter.KindOf(err) != adapter.Internal || !strings.Contains(err.Error(), "panic: ") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // TestChecked checks that the values of an adapter become canonical, with one warning for each
 // attribute, and that others are refused by the name of their attribute.
 func TestChecked(t *testing.T) {

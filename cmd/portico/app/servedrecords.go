@@ -29,7 +29,7 @@ func openAdapter(ctx context.Context, p *program.Program, cfg *config.Config, db
 		if err != nil {
 			return nil, err
 		}
-		return &servedRecords{Adapter: adapter.Checked(records, log), close: records.Close}, nil
+		return &servedRecords{Adapter: records, close: records.Close}, nil
 	}
 	own, trial := db.Adapter(), db.Adapter().Trial()
 	if mirrors {

@@ -120,11 +120,15 @@ func (p *Program) RequireOwnRecords(cfg *config.Config, command string) error {
 	return fmt.Errorf("adapter %s has stores of its own, which portico %s cannot reach: set adapter (--adapter, PORTICO_ADAPTER) to %s for Portico's own database", cfg.Adapter, command, SQLSection)
 }
 
-// OpenAdapter opens an adapter with its settings in cfg.
+// OpenAdapter opens an adapter with its settings in cfg, and checks what it returns (see [adapter.Checked]).
 func OpenAdapter(ctx context.Context, a *Adapter, cfg *config.Config, registerer prometheus.Registerer, log *slog.Logger) (adapter.Adapter, error) {
 	schemas, err := Schemas(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return a.Open(ctx, &Environment{Settings: cfg.Sections[a.Name], Schemas: schemas, Registerer: registerer, Log: log})
+	opened, err := a.Open(ctx, &Environment{Settings: cfg.Sections[a.Name], Schemas: schemas, Registerer: registerer, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	return adapter.Checked(opened, log), nil
 }
