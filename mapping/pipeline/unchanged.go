@@ -18,8 +18,9 @@ func dropUnchanged(ctx context.Context, s *Pipeline, c *Run) error {
 		return nil
 	}
 	if c.Route.Shape == contract.Entity {
+		sent := len(c.Body.Members)
 		err := s.dropShown(ctx, c, c.Address, &c.Body)
-		c.unchanged = len(c.Body.Members) == 0
+		c.unchanged = sent > 0 && len(c.Body.Members) == 0
 		return err
 	}
 	key := c.Route.Fields.Fields[0].Name
