@@ -43,7 +43,7 @@ type imageFormat struct {
 }
 
 // jpegEnd completes a JPEG. Zero bits are a valid code of every Huffman table. This many hold the
-// blocks of the last dozen bytes, however well they are compressed, but not those of half an image.
+// blocks of the last dozen bytes, however well they are compressed, but not the blocks of half an image.
 var jpegEnd = strings.Repeat("\x00", 320) + "\xff\xd9"
 
 // imageFormats returns the supported formats by media type.

@@ -237,7 +237,7 @@ func TestLegacyIsToldPublicScheme(t *testing.T) {
 			var asked *http.Request
 			testenv.Await(t, "a request to the legacy store", func() bool { asked = shown.Last(); return asked != nil })
 			if got := asked.Header["X-Forwarded-Proto"]; len(got) != 1 || got[0] != want {
-				t.Errorf("%s, public_url %q: the legacy store is told %q, want %s", route, publicURL, got, want)
+				t.Errorf("%s, public_url %q: the legacy store gets the scheme %q, want %s", route, publicURL, got, want)
 			}
 		}
 	}

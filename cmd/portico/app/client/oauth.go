@@ -33,7 +33,7 @@ with headers from --header: the argument itself, a file, or standard input. Noth
 
 All faults are named at once. With the secrets, the signature is computed again
 with each usual mistake, and with each two of them, to name the one that was made.
-The secrets are those of the configured store if there is a file with settings or
+The command takes the secrets of the configured store if there is a file with settings or
 PORTICO_SQL_DSN, or of the two files, or of the demo store with --demo.
 Used nonces are not looked up. No secret is printed.
 

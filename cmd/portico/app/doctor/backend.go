@@ -48,7 +48,7 @@ func askBackend(ctx context.Context, name string, backend replica.Backend) Findi
 	}
 	switch asked, err := program.AskBackend(ctx, backend); {
 	case err != nil:
-		return failed("", fmt.Sprintf("answers, but not when it is asked for %s: %s", asked, errorText(err)), "See that the credentials in the section "+name+" are those of a user who may read everything. 401 and 403 mean that they are not.")
+		return failed("", fmt.Sprintf("answers, but not when it is asked for %s: %s", asked, errorText(err)), "See that the credentials in the section "+name+" belong to a user who may read everything. 401 and 403 mean that they do not.")
 	case asked != "":
 		return passed("", backend.Name()+" answers, and accepts the credentials")
 	}
