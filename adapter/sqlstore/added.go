@@ -37,7 +37,7 @@ func (s *recordStore) addValueBatch(ctx context.Context, query engine.QueryFunc,
 	sb := s.db.Engine.Flavor.NewSelectBuilder()
 	sb.Select(values.KeyColumn, "attribute", "value").From(values.Name).Where(sb.In(values.KeyColumn, engine.PadToPowerOfTwo(ids)...))
 	text, arguments := sb.Build()
-	return engine.EachRow(ctx, query, func(rows *sql.Rows) error {
+	return engine.EachRow(ctx, query, func(rows engine.Rows) error {
 		var id int64
 		var attribute string
 		var value sql.NullString

@@ -240,7 +240,7 @@ func forgetEvidence(ctx context.Context, tx *engine.Tx, name string) error {
 // Evidence returns the last result of a name and the time when it was noted, or "" if there
 // is none. Kinds: Unavailable, Internal.
 func (db *DB) Evidence(ctx context.Context, name string) (content string, at time.Time, err error) {
-	err = engine.EachRow(ctx, db.records.ReadStatements.Query, func(rows *sql.Rows) error {
+	err = engine.EachRow(ctx, db.records.ReadStatements.Query, func(rows engine.Rows) error {
 		var ms int64
 		err := rows.Scan(&content, &ms)
 		at = time.UnixMilli(ms).UTC()

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/huandu/go-sqlbuilder"
 
@@ -17,7 +16,7 @@ import (
 // that no more records than the page are held in memory. The result is Partial, which leaves
 // the work to adapter.Apply, only if SQL cannot produce the order or if the rows lack values
 // that the conditions need.
-func (s *recordStore) find(ctx context.Context, sb *sqlbuilder.SelectBuilder, selected *selection, p *adapter.ListParams, read func(*sql.Rows) (adapter.Record, error)) (*adapter.ListResult, error) {
+func (s *recordStore) find(ctx context.Context, sb *sqlbuilder.SelectBuilder, selected *selection, p *adapter.ListParams, read func(engine.Rows) (adapter.Record, error)) (*adapter.ListResult, error) {
 	if p.Count && len(selected.Residual) == 0 {
 		return s.count(ctx, sb.Select("COUNT(*)"))
 	}
@@ -59,7 +58,7 @@ func (s *recordStore) skipByKey(sb *sqlbuilder.SelectBuilder, selected *selectio
 
 // findInOrder runs sb in the order of q and adds the matching records to wanted. A page
 // after a mark takes two statements if the rows of the first do not fill it.
-func (s *recordStore) findInOrder(ctx context.Context, sb *sqlbuilder.SelectBuilder, selected *selection, q *adapter.Query, read func(*sql.Rows) (adapter.Record, error), wanted *postFilter) error {
+func (s *recordStore) findInOrder(ctx context.Context, sb *sqlbuilder.SelectBuilder, selected *selection, q *adapter.Query, read func(engine.Rows) (adapter.Record, error), wanted *postFilter) error {
 	if err := wanted.prepare(selected, s.Table.Schema, q); err != nil {
 		return &adapter.Error{Kind: adapter.Unsupported, Op: "list " + string(s.Table.Schema.Resource), Err: err}
 	}
@@ -85,13 +84,13 @@ func (s *recordStore) findInOrder(ctx context.Context, sb *sqlbuilder.SelectBuil
 }
 
 // eachRecord runs a statement and passes each record to take, until take returns false.
-func (s *recordStore) eachRecord(ctx context.Context, query engine.QueryFunc, sb *sqlbuilder.SelectBuilder, read func(*sql.Rows) (adapter.Record, error), take func(context.Context, adapter.Record) (more bool, err error)) error {
+func (s *recordStore) eachRecord(ctx context.Context, query engine.QueryFunc, sb *sqlbuilder.SelectBuilder, read func(engine.Rows) (adapter.Record, error), take func(context.Context, adapter.Record) (more bool, err error)) error {
 	text, arguments := sb.Build()
 	return s.eachRecordOf(ctx, query, text, arguments, read, take)
 }
 
 // eachRecordOf is eachRecord for a statement that was already built.
-func (s *recordStore) eachRecordOf(ctx context.Context, query engine.QueryFunc, text string, arguments []any, read func(*sql.Rows) (adapter.Record, error), take func(context.Context, adapter.Record) (more bool, err error)) error {
+func (s *recordStore) eachRecordOf(ctx context.Context, query engine.QueryFunc, text string, arguments []any, read func(engine.Rows) (adapter.Record, error), take func(context.Context, adapter.Record) (more bool, err error)) error {
 	rows, err := query(ctx, text, arguments...)
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ func (db *DB) Inspect(ctx context.Context) (*Inspection, error) {
 
 // addServer adds the version of the server.
 func (i *Inspection) addServer(ctx context.Context, db *DB) error {
-	found, err := engine.SelectColumn[string](ctx, db.records.Readers.QueryContext, db.records.Engine.Inspector.VersionSQL)
+	found, err := engine.SelectColumn[string](ctx, engine.QueryOf(db.records.Readers.QueryContext), db.records.Engine.Inspector.VersionSQL)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (i *Inspection) addCapacity(ctx context.Context, db *DB) error {
 	if text == "" {
 		return nil
 	}
-	found, err := engine.SelectColumn[int](ctx, db.records.Readers.QueryContext, text)
+	found, err := engine.SelectColumn[int](ctx, engine.QueryOf(db.records.Readers.QueryContext), text)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func olderThan(version, other string) bool {
 // addClock adds the clock of the server.
 func (i *Inspection) addClock(ctx context.Context, db *DB) error {
 	sent := time.Now()
-	found, err := engine.SelectColumn[int64](ctx, db.records.Readers.QueryContext, "SELECT "+db.records.Engine.Now)
+	found, err := engine.SelectColumn[int64](ctx, engine.QueryOf(db.records.Readers.QueryContext), "SELECT "+db.records.Engine.Now)
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func TestInspectLeavesNothing(t *testing.T) {
 		}[e.Name] + " ORDER BY 1"
 		tables := func() []string {
 			t.Helper()
-			names, err := engine.SelectColumn[string](t.Context(), db.records.Readers.QueryContext, text)
+			names, err := engine.SelectColumn[string](t.Context(), engine.QueryOf(db.records.Readers.QueryContext), text)
 			if err != nil {
 				t.Fatal(err)
 			}

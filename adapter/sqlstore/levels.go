@@ -28,7 +28,7 @@ func (t *Tx) Keys(ctx context.Context, r adapter.Resource, keys []adapter.Key, l
 		}
 	}
 	var found []adapter.Key
-	err := engine.EachRowOf(ctx, t.Query, keys, func(rows *sql.Rows) error {
+	err := engine.EachRowOf(ctx, t.Query, keys, func(rows engine.Rows) error {
 		var key adapter.Key
 		err := rows.Scan(&key)
 		found = append(found, key)
@@ -71,7 +71,7 @@ func (t *Tx) Levels(ctx context.Context, r adapter.Resource, keys []adapter.Key)
 	switch r {
 	case adapter.Categories:
 		var name adapter.Value
-		err := engine.EachRowOf(ctx, t.Query, keys, func(rows *sql.Rows) error {
+		err := engine.EachRowOf(ctx, t.Query, keys, func(rows engine.Rows) error {
 			err := rows.Scan(&key, &level, engine.NewCell(adapter.KindText, &name))
 			l.record(key, level).Set("name", name)
 			return err
@@ -80,7 +80,7 @@ func (t *Tx) Levels(ctx context.Context, r adapter.Resource, keys []adapter.Key)
 	case adapter.ProductImages:
 		var v rules.ImageValues
 		cells := []any{&key, &level, engine.NewCell(adapter.KindText, &v.Label), engine.NewCell(adapter.KindInteger, &v.Position), engine.NewCell(adapter.KindInteger, &v.Exclude)}
-		err := engine.EachRowOf(ctx, t.Query, keys, func(rows *sql.Rows) error {
+		err := engine.EachRowOf(ctx, t.Query, keys, func(rows engine.Rows) error {
 			err := rows.Scan(cells...)
 			r := l.record(key, level)
 			r.Set("label", v.Label)
@@ -96,7 +96,7 @@ func (t *Tx) Levels(ctx context.Context, r adapter.Resource, keys []adapter.Key)
 }
 
 // readProductValue reads a value of a product at a store view.
-func (l *levelReader) readProductValue(rows *sql.Rows) error {
+func (l *levelReader) readProductValue(rows engine.Rows) error {
 	var key, level int64
 	var name string
 	var value sql.NullString
@@ -118,7 +118,7 @@ func (t *Tx) Pointers(ctx context.Context, products []adapter.Key) ([]rules.Leve
 	var key, level int64
 	var name string
 	var image adapter.Value
-	err := engine.EachRowOf(ctx, t.Query, products, func(rows *sql.Rows) error {
+	err := engine.EachRowOf(ctx, t.Query, products, func(rows engine.Rows) error {
 		err := rows.Scan(&key, &level, &name, engine.NewCell(adapter.KindInteger, &image))
 		l.record(key, level).Set(rules.PointerTo(name), image)
 		return err

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"maps"
 	"math"
@@ -55,7 +54,7 @@ func (s *recordStore) List(ctx context.Context, p *adapter.ListParams) (*adapter
 	sc := s.ScannerPool.Get().(*engine.Scanner)
 	defer s.PutScanner(sc)
 	sc.SetColumns(s.Table, indexes)
-	found, err := s.find(ctx, sb.Select(shown.SelectColumns(indexes)...), selected, p, func(rows *sql.Rows) (adapter.Record, error) {
+	found, err := s.find(ctx, sb.Select(shown.SelectColumns(indexes)...), selected, p, func(rows engine.Rows) (adapter.Record, error) {
 		return sc.Record(s.Table.Schema, rows)
 	})
 	if err != nil {

@@ -2,12 +2,12 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
@@ -32,7 +32,7 @@ func TestReadStopsAtPageEnd(t *testing.T) {
 		} {
 			read := 0
 			sb := db.Engine.Flavor.NewSelectBuilder().Select(s.Table.KeyColumn()).From(s.Table.Name)
-			err := s.eachRecord(ctx, db.ReadStatements.Query, sb, func(rows *sql.Rows) (adapter.Record, error) {
+			err := s.eachRecord(ctx, db.ReadStatements.Query, sb, func(rows engine.Rows) (adapter.Record, error) {
 				read++
 				var key int64
 				return adapter.Record{}, rows.Scan(&key)

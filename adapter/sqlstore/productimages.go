@@ -119,7 +119,7 @@ func (s *productImages) one(ctx context.Context, query engine.QueryFunc, key ada
 }
 
 // record reads the current row.
-func (s *productImages) record(rows *sql.Rows) (adapter.Record, error) {
+func (s *productImages) record(rows engine.Rows) (adapter.Record, error) {
 	names := rules.ImageTypes()
 	cells, pointers := make([]engine.Cell, len(s.indexes)), make([]sql.NullInt64, len(names))
 	into := make([]any, 0, len(cells)+len(pointers))

@@ -70,7 +70,7 @@ func (s products) addPartsBatch(ctx context.Context, query engine.QueryFunc, rec
 	var part productPart
 	cells := part.cells(wanted.rulePrices)
 	var overrides []override // set when all values of the default scope are known
-	err := engine.EachRow(ctx, query, func(rows *sql.Rows) error {
+	err := engine.EachRow(ctx, query, func(rows engine.Rows) error {
 		if err := rows.Scan(cells...); err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/rules"
@@ -22,7 +21,7 @@ func (s products) addPointers(ctx context.Context, query engine.QueryFunc, recor
 	sb.Select("product_id", "type", "image_id").From("product_image_pointer")
 	sb.Where(sb.In("product_id", engine.PadToPowerOfTwo(ids)...), sb.In("store_id", int64(0), level)).OrderBy("store_id")
 	text, arguments := sb.Build()
-	return engine.EachRow(ctx, query, func(rows *sql.Rows) error {
+	return engine.EachRow(ctx, query, func(rows engine.Rows) error {
 		var product int64
 		var name string
 		var image adapter.Value

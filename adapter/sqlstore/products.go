@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -164,9 +163,9 @@ func (s products) selectProducts(sb *sqlbuilder.SelectBuilder, t *engine.Table, 
 
 // rowReader returns a function that reads with sc the rows of a statement of
 // selectProducts, which returned indexes.
-func (s products) rowReader(sc *engine.Scanner, indexes []int) func(*sql.Rows) (adapter.Record, error) {
+func (s products) rowReader(sc *engine.Scanner, indexes []int) func(engine.Rows) (adapter.Record, error) {
 	sc.SetColumns(s.Table, indexes)
-	return func(rows *sql.Rows) (adapter.Record, error) { return sc.Record(s.Table.Schema, rows) }
+	return func(rows engine.Rows) (adapter.Record, error) { return sc.Record(s.Table.Schema, rows) }
 }
 
 // imageFile returns an expression for the file of the image to which the type image points.

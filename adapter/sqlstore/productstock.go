@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
@@ -26,7 +25,7 @@ func (s products) AddStock(ctx context.Context, query engine.QueryFunc, records 
 	sc := s.ScannerPool.Get().(*engine.Scanner)
 	defer s.PutScanner(sc)
 	sc.SetColumns(t, s.stock.OwnIndexes)
-	return engine.EachRow(ctx, query, func(rows *sql.Rows) error {
+	return engine.EachRow(ctx, query, func(rows engine.Rows) error {
 		item, err := sc.Record(t.Schema, rows)
 		if err != nil {
 			return err

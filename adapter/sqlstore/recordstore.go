@@ -59,7 +59,7 @@ var errNoOwner = errors.New("records of this resource have no owner")
 
 // ScanRecord reads a single row and closes rows. It fails with sql.ErrNoRows if there
 // is none.
-func (s *recordStore) ScanRecord(rows *sql.Rows) (adapter.Record, error) {
+func (s *recordStore) ScanRecord(rows engine.Rows) (adapter.Record, error) {
 	defer func() { _ = rows.Close() }()
 	if !rows.Next() {
 		if err := rows.Err(); err != nil {

@@ -54,7 +54,7 @@ func (db *Database) MediaFiles(ctx context.Context, query engine.QueryFunc) ([]m
 	if db.mediaObjects {
 		columns = "file, object"
 	}
-	return engine.CollectRows(ctx, query, media.ScanRef, "SELECT "+columns+" FROM media_file")
+	return engine.CollectRows(ctx, query, func(rows engine.Rows) (media.Ref, error) { return media.ScanRef(rows.Scan) }, "SELECT "+columns+" FROM media_file")
 }
 
 // reservedFiles returns the given names that are taken.

@@ -12,7 +12,7 @@ import (
 
 // StoreViews returns all store views.
 func (t *Tx) StoreViews(ctx context.Context) ([]rules.StoreView, error) {
-	return engine.CollectRows(ctx, t.Query, func(rows *sql.Rows) (v rules.StoreView, err error) {
+	return engine.CollectRows(ctx, t.Query, func(rows engine.Rows) (v rules.StoreView, err error) {
 		err = rows.Scan(&v.ID, &v.Website)
 		return v, err
 	}, "SELECT store_id, website_id FROM store ORDER BY store_id")
@@ -168,7 +168,7 @@ func (t *Tx) Restocked(ctx context.Context, products ...adapter.Key) error {
 // Gallery returns the images of a product with their values at a scope.
 func (t *Tx) Gallery(ctx context.Context, product adapter.Key, level int64) ([]rules.Image, error) {
 	var images []rules.Image
-	err := engine.EachRow(ctx, t.Query, func(rows *sql.Rows) error {
+	err := engine.EachRow(ctx, t.Query, func(rows engine.Rows) error {
 		var key adapter.Key
 		var at sql.NullInt64
 		var v rules.ImageValues
@@ -205,7 +205,7 @@ func (t *Tx) SetImage(ctx context.Context, i *rules.Image, level int64, v rules.
 // Types returns the types of the images of a product.
 func (t *Tx) Types(ctx context.Context, product adapter.Key) (rules.Types, error) {
 	types := rules.Types{}
-	err := engine.EachRow(ctx, t.Query, func(rows *sql.Rows) error {
+	err := engine.EachRow(ctx, t.Query, func(rows engine.Rows) error {
 		var at rules.TypeAt
 		var image sql.NullInt64
 		err := rows.Scan(&at.Level, &at.Name, &image)

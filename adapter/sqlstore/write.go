@@ -118,7 +118,7 @@ func (t *Tx) Find(ctx context.Context, r adapter.Resource, attribute string, val
 		sb := t.DB.Engine.Flavor.NewSelectBuilder()
 		sb.Select(s.Table.SelectColumns(s.OwnIndexes)...).From(s.Table.Name)
 		text, arguments := sb.Where(sb.In(column, arguments...)).OrderBy(s.Table.KeyColumn()).Build()
-		err := engine.EachRow(ctx, t.Query, func(rows *sql.Rows) error {
+		err := engine.EachRow(ctx, t.Query, func(rows engine.Rows) error {
 			record, err := sc.Record(s.Table.Schema, rows)
 			found = append(found, record)
 			return err

@@ -72,7 +72,7 @@ func layout(ctx context.Context, versions []int64) (tables []*Table, err error) 
 	if err := migrateTo(ctx, db, versions); err != nil {
 		return nil, err
 	}
-	query := db.Readers.QueryContext
+	query := engine.QueryOf(db.Readers.QueryContext)
 	names, err := engine.SelectColumn[string](ctx, query, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> ? ORDER BY name", engine.VersionTable)
 	if err != nil {
 		return nil, err

@@ -403,14 +403,14 @@ func (r *restoring) verify(ctx context.Context) error {
 	sums := map[string]*sum{}
 	for _, t := range r.tables {
 		total := &sum{}
-		err := t.eachRow(ctx, r.DB.Readers.QueryContext, func(row []byte) error { total.add(row); return nil })
+		err := t.eachRow(ctx, engine.QueryOf(r.DB.Readers.QueryContext), func(row []byte) error { total.add(row); return nil })
 		if err != nil {
 			return err
 		}
 		sums[t.Name] = total
 		r.Progress.call("verify "+t.Name, total.rows)
 	}
-	files, err := mediaFiles(ctx, r.DB.Readers.QueryContext)
+	files, err := mediaFiles(ctx, engine.QueryOf(r.DB.Readers.QueryContext))
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package backups
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
@@ -70,7 +69,7 @@ func (t *Table) eachRow(ctx context.Context, query engine.QueryFunc, f func(row 
 	for i := range values {
 		pointers[i] = &values[i]
 	}
-	err := engine.EachRow(ctx, query, func(rows *sql.Rows) error {
+	err := engine.EachRow(ctx, query, func(rows engine.Rows) error {
 		if err := rows.Scan(pointers...); err != nil {
 			return err
 		}

@@ -122,18 +122,18 @@ func (s *saving) addTables(ctx context.Context, tables []*Table) (files []media.
 		if t.counter == "" {
 			continue
 		}
-		last, err := lastKey(ctx, s.DB, tx.QueryContext, engine.Counter{Table: t.Name, Column: t.counter})
+		last, err := lastKey(ctx, s.DB, engine.QueryOf(tx.QueryContext), engine.Counter{Table: t.Name, Column: t.counter})
 		if err != nil {
 			return nil, fmt.Errorf("the last key of table %s: %w", t.Name, err)
 		}
 		s.manifest.Counters[t.Name] = last
 	}
-	return mediaFiles(ctx, tx.QueryContext)
+	return mediaFiles(ctx, engine.QueryOf(tx.QueryContext))
 }
 
 // mediaFiles returns where the bytes of all images are, in the order of their names.
 func mediaFiles(ctx context.Context, query engine.QueryFunc) (files []media.Ref, err error) {
-	files, err = engine.CollectRows(ctx, query, media.ScanRef, "SELECT file, "+objectColumn+" FROM "+mediaTable)
+	files, err = engine.CollectRows(ctx, query, func(rows engine.Rows) (media.Ref, error) { return media.ScanRef(rows.Scan) }, "SELECT file, "+objectColumn+" FROM "+mediaTable)
 	slices.SortFunc(files, func(a, b media.Ref) int { return strings.Compare(a.Name, b.Name) })
 	return files, err
 }
@@ -150,7 +150,7 @@ func (s *saving) addTable(ctx context.Context, tx *sql.Tx, t *Table) error {
 		s.progress.call(t.Name, total.rows)
 		return err
 	}
-	err := t.eachRow(ctx, tx.QueryContext, func(row []byte) error {
+	err := t.eachRow(ctx, engine.QueryOf(tx.QueryContext), func(row []byte) error {
 		total.add(row)
 		piece.Write(row)
 		piece.WriteByte('\n')

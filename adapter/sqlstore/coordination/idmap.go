@@ -65,7 +65,7 @@ func (s IDMap) VersionsByKey(ctx context.Context, r adapter.Resource, keys []ada
 		return nil, nil
 	}
 	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
-	scan := func(rows *sql.Rows) error {
+	scan := func(rows engine.Rows) error {
 		m := idmap.Mapping{Resource: r}
 		var id sql.NullString
 		err := rows.Scan(&m.Key, &id, &m.Version, &m.Base, &m.Intent)
@@ -143,7 +143,7 @@ func (s IDMap) mappings(ctx context.Context, where string, arguments ...any) ([]
 	return mappings, s.db.WrapError(ctx, "read ID map", err)
 }
 
-func scanMapping(rows *sql.Rows) (idmap.Mapping, error) {
+func scanMapping(rows engine.Rows) (idmap.Mapping, error) {
 	var m idmap.Mapping
 	var id, root sql.NullString
 	var owner sql.NullInt64

@@ -2,7 +2,6 @@ package coordination
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -52,7 +51,7 @@ func (i ImportLog) Fenced(lease Lease) ImportLog { return ImportLog{i.db, &lease
 // Sources returns the systems from which records were imported, by name. Kinds:
 // Unavailable, Internal.
 func (i ImportLog) Sources(ctx context.Context) ([]ImportSource, error) {
-	all, err := engine.CollectRows(ctx, i.db.ReadStatements.Query, func(rows *sql.Rows) (s ImportSource, err error) {
+	all, err := engine.CollectRows(ctx, i.db.ReadStatements.Query, func(rows engine.Rows) (s ImportSource, err error) {
 		var keys string
 		noted := engine.NewCell(adapter.KindTime, new(adapter.Value))
 		err = rows.Scan(&s.Name, &s.Server, &s.ServerVersion, &s.Database, &s.Prefix, &s.LogFile, &s.LogPosition, &s.GTID, &keys, noted)
@@ -113,7 +112,7 @@ func (i ImportLog) SetPosition(ctx context.Context, source, position string) err
 // RangeDigests returns the digests of a part's ranges that begin in [from, before), by
 // ascending key. Kinds: Unavailable, Internal.
 func (i ImportLog) RangeDigests(ctx context.Context, source, part string, from, before adapter.Key) ([]RangeDigest, error) {
-	all, err := engine.CollectRows(ctx, i.db.ReadStatements.Query, func(rows *sql.Rows) (d RangeDigest, err error) {
+	all, err := engine.CollectRows(ctx, i.db.ReadStatements.Query, func(rows engine.Rows) (d RangeDigest, err error) {
 		err = rows.Scan(&d.After, &d.Digest, &d.Settings)
 		return d, err
 	}, "SELECT first_key, digest, settings FROM import_digest WHERE source = ? AND part = ? AND first_key >= ? AND first_key < ? ORDER BY first_key",
@@ -252,7 +251,7 @@ func (i ImportLog) Parked(ctx context.Context, source string, f ParkedFilter) ([
 	if !f.RetryBy.IsZero() {
 		text, arguments = text+" AND retry_ms <= ?", append(arguments, f.RetryBy.UnixMilli())
 	}
-	all, err := engine.CollectRows(ctx, i.db.ReadStatements.Query, func(rows *sql.Rows) (p Parked, err error) {
+	all, err := engine.CollectRows(ctx, i.db.ReadStatements.Query, func(rows engine.Rows) (p Parked, err error) {
 		var parked, retry int64
 		err = rows.Scan(&p.Part, &p.Key, &p.Reason, &p.Attempts, &parked, &retry)
 		p.ParkedAt, p.RetryAt = time.UnixMilli(parked), time.UnixMilli(retry)
@@ -265,7 +264,7 @@ func (i ImportLog) Parked(ctx context.Context, source string, f ParkedFilter) ([
 // Internal.
 func (i ImportLog) CountParked(ctx context.Context, source string) (map[string]int64, error) {
 	counts := map[string]int64{}
-	err := engine.EachRow(ctx, i.db.ReadStatements.Query, func(rows *sql.Rows) error {
+	err := engine.EachRow(ctx, i.db.ReadStatements.Query, func(rows engine.Rows) error {
 		var part string
 		var n int64
 		err := rows.Scan(&part, &n)

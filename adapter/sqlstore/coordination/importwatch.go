@@ -3,7 +3,6 @@ package coordination
 import (
 	"context"
 	"crypto/rand"
-	"database/sql"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -243,7 +242,7 @@ func (w *Watcher) readChanges(ctx context.Context, since int64) (changed map[ada
 	changed = map[adapter.Resource][]adapter.Key{}
 	all := map[adapter.Resource]bool{}
 	// Both tables are read by one statement, so that no generation is removed in between.
-	err = engine.EachRow(ctx, w.db.CredentialStatements.Query, func(rows *sql.Rows) error {
+	err = engine.EachRow(ctx, w.db.CredentialStatements.Query, func(rows engine.Rows) error {
 		var resource adapter.Resource
 		var key adapter.Key
 		var in int64

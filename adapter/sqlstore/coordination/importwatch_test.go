@@ -366,7 +366,7 @@ func TestAnnouncements(t *testing.T) {
 	db := openAt(t, sqltest.Engines()[0].NewDSN(t))
 	expiries := func() []int64 {
 		t.Helper()
-		all, err := engine.SelectColumn[int64](t.Context(), sqltest.Raw(t, db.dsn).QueryContext, "SELECT expires_ms FROM import_process WHERE imports = 1 ORDER BY expires_ms")
+		all, err := engine.SelectColumn[int64](t.Context(), engine.QueryOf(sqltest.Raw(t, db.dsn).QueryContext), "SELECT expires_ms FROM import_process WHERE imports = 1 ORDER BY expires_ms")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package coordination
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -244,7 +243,7 @@ type OutboxCount struct {
 func (o Outboxes) Count(ctx context.Context) (map[adapter.Resource]OutboxCount, error) {
 	counts := map[adapter.Resource]OutboxCount{}
 	from, to := inProgress()
-	err := engine.EachRow(ctx, o.db.ReadStatements.Query, func(rows *sql.Rows) error {
+	err := engine.EachRow(ctx, o.db.ReadStatements.Query, func(rows engine.Rows) error {
 		var r adapter.Resource
 		var kind, n, oldest int64
 		err := rows.Scan(&r, &kind, &n, &oldest)
@@ -274,7 +273,7 @@ func (o Outboxes) Conflicts(ctx context.Context, limit int) (latest []outbox.Con
 	if err != nil {
 		return nil, 0, o.db.WrapError(ctx, op, err)
 	}
-	latest, err = engine.CollectRows(ctx, o.db.ReadStatements.Query, func(rows *sql.Rows) (c outbox.Conflict, err error) {
+	latest, err = engine.CollectRows(ctx, o.db.ReadStatements.Query, func(rows engine.Rows) (c outbox.Conflict, err error) {
 		var noted int64
 		err = rows.Scan(&c.Resource, &c.Key, &c.StoreID, &c.Attribute, &c.Ours, &c.Theirs, &c.Outcome, &noted)
 		c.At = time.UnixMilli(noted).UTC()
@@ -286,7 +285,7 @@ func (o Outboxes) Conflicts(ctx context.Context, limit int) (latest []outbox.Con
 // CountConflicts counts conflicts by outcome. Kinds: Unavailable, Internal.
 func (o Outboxes) CountConflicts(ctx context.Context) (map[outbox.ConflictOutcome]int64, error) {
 	counts := map[outbox.ConflictOutcome]int64{}
-	err := engine.EachRow(ctx, o.db.ReadStatements.Query, func(rows *sql.Rows) error {
+	err := engine.EachRow(ctx, o.db.ReadStatements.Query, func(rows engine.Rows) error {
 		var outcome outbox.ConflictOutcome
 		var n int64
 		err := rows.Scan(&outcome, &n)
@@ -365,7 +364,7 @@ func (o Outboxes) Creates(ctx context.Context, r adapter.Resource, naturalKey st
 		text, arguments = text+" WHERE resource = ? AND natural_key = ?", []any{string(r), engine.StorableText(naturalKey, maxReason)}
 	}
 	from, to := inProgress()
-	all, err = engine.CollectRows(ctx, o.db.ReadStatements.Query, func(rows *sql.Rows) (c outbox.Create, err error) {
+	all, err = engine.CollectRows(ctx, o.db.ReadStatements.Query, func(rows engine.Rows) (c outbox.Create, err error) {
 		var created int64
 		err = rows.Scan(&c.ID, &c.Resource, &c.Root.Resource, &c.Root.Key, &c.NaturalKey, &c.Reason, &created)
 		c.CreatedAt = time.UnixMilli(created).UTC()

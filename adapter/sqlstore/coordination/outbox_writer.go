@@ -55,7 +55,7 @@ const (
 const entryColumns = "entry_id, resource, record_key, store_id, held, root, root_key, agreed, sent, sending, removed, gone, identity, version, reason, attempts, parked, created_ms, retry_ms"
 
 // scanEntry reads a row of entryColumns.
-func scanEntry(rows *sql.Rows) (e outbox.Entry, err error) {
+func scanEntry(rows engine.Rows) (e outbox.Entry, err error) {
 	var agreed, sent, identity []byte
 	var sending, held, removed, gone, parked, created, retry int64
 	err = rows.Scan(&e.ID, &e.Resource, &e.Key, &e.StoreID, &held, &e.Root.Resource, &e.Root.Key, &agreed, &sent, &sending, &removed, &gone, &identity, &e.Version, &e.Reason, &e.Attempts, &parked, &created, &retry)
@@ -143,7 +143,7 @@ func encodeEntry(e *outbox.Entry) (agreed, identity string, err error) {
 
 // Entries implements rules.Outbox.
 func (t OutboxWriter) Entries(ctx context.Context, root adapter.Resource, keys []adapter.Key) (all []outbox.Entry, err error) {
-	err = engine.EachRowOf(ctx, t.Query, keys, func(rows *sql.Rows) error {
+	err = engine.EachRowOf(ctx, t.Query, keys, func(rows engine.Rows) error {
 		e, err := scanEntry(rows)
 		all = append(all, e)
 		return err

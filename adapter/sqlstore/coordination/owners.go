@@ -2,7 +2,6 @@ package coordination
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"time"
@@ -75,7 +74,7 @@ func (w OwnerTable) All(ctx context.Context) ([]outbox.Owner, error) {
 }
 
 func (w OwnerTable) all(ctx context.Context, query engine.QueryFunc) ([]outbox.Owner, error) {
-	return engine.CollectRows(ctx, query, func(rows *sql.Rows) (o outbox.Owner, err error) {
+	return engine.CollectRows(ctx, query, func(rows engine.Rows) (o outbox.Owner, err error) {
 		var mirrored, turning int64
 		err = rows.Scan(&o.Resource, &mirrored, &turning, &o.Epoch)
 		o.Mirrored, o.Turning = mirrored != 0, turning != 0
@@ -206,7 +205,7 @@ func (w OwnerTable) processes(ctx context.Context, tx *engine.Tx) ([]outbox.Proc
 	if err := tx.Exec(ctx, "DELETE FROM write_process WHERE expires_ms <= "+w.db.Engine.Now); err != nil {
 		return nil, err
 	}
-	return engine.CollectRows(ctx, tx.Query, func(rows *sql.Rows) (p outbox.Process, err error) {
+	return engine.CollectRows(ctx, tx.Query, func(rows engine.Rows) (p outbox.Process, err error) {
 		var wishes, known []byte
 		err = rows.Scan(&p.ID, &wishes, &known)
 		if err == nil {

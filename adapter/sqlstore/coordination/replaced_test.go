@@ -55,7 +55,7 @@ func testReplace(t *testing.T, e sqltest.Engine) {
 	direct := sqltest.Open(t, store.dsn)
 	epoch := func() string {
 		t.Helper()
-		found, err := engine.SelectColumn[string](t.Context(), direct.Readers.QueryContext, "SELECT epoch FROM store_state")
+		found, err := engine.SelectColumn[string](t.Context(), engine.QueryOf(direct.Readers.QueryContext), "SELECT epoch FROM store_state")
 		if err != nil || len(found) != 1 || found[0] == "" {
 			t.Fatalf("epoch %q, %v", found, err)
 		}
@@ -125,7 +125,7 @@ func testAnnounceAlone(t *testing.T, e sqltest.Engine) {
 	store := openAt(t, dsn)
 	processes := func() int {
 		t.Helper()
-		found, err := engine.SelectColumn[string](t.Context(), sqltest.Raw(t, store.dsn).QueryContext, "SELECT id FROM import_process")
+		found, err := engine.SelectColumn[string](t.Context(), engine.QueryOf(sqltest.Raw(t, store.dsn).QueryContext), "SELECT id FROM import_process")
 		if err != nil {
 			t.Fatal(err)
 		}

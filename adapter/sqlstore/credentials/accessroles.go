@@ -37,7 +37,7 @@ func (c *Store) AccessRoles(ctx context.Context) (adapter.AccessRoles, error) {
 
 func readAccessRoles(ctx context.Context, query engine.QueryFunc) (roles adapter.AccessRoles, err error) {
 	at := map[int64]int{} // indexes of roles by id, whose rows come first
-	err = engine.EachRow(ctx, query, func(rows *sql.Rows) error {
+	err = engine.EachRow(ctx, query, func(rows engine.Rows) error {
 		var kind, id, role int64
 		var a, b string
 		var everything, imported bool

@@ -87,7 +87,7 @@ func (c *Store) Key(ctx context.Context, hash string) (adapter.APIKey, error) {
 
 // Keys returns all keys in the order of their ids.
 func (c *Store) Keys(ctx context.Context) ([]adapter.APIKey, error) {
-	keys, err := engine.CollectRows(ctx, c.db.CredentialStatements.Query, func(rows *sql.Rows) (adapter.APIKey, error) { return scanKey(rows.Scan) }, "SELECT "+keyColumns+" FROM api_key ORDER BY key_id")
+	keys, err := engine.CollectRows(ctx, c.db.CredentialStatements.Query, func(rows engine.Rows) (adapter.APIKey, error) { return scanKey(rows.Scan) }, "SELECT "+keyColumns+" FROM api_key ORDER BY key_id")
 	return keys, c.db.WrapError(ctx, "list keys", err)
 }
 

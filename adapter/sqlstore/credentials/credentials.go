@@ -219,7 +219,7 @@ func (c *Store) List(ctx context.Context) ([]adapter.Grant, error) {
 func (c *Store) list(ctx context.Context) ([]adapter.Grant, error) {
 	var grants []adapter.Grant
 	at := map[int64]int{}
-	err := engine.EachRow(ctx, c.db.CredentialStatements.Query, func(rows *sql.Rows) error {
+	err := engine.EachRow(ctx, c.db.CredentialStatements.Query, func(rows engine.Rows) error {
 		var g adapter.Grant
 		var callback, rejected sql.NullString
 		err := rows.Scan(&g.Consumer.ID, &g.Consumer.Name, &g.Consumer.Key, &callback, &rejected)
@@ -231,7 +231,7 @@ func (c *Store) list(ctx context.Context) ([]adapter.Grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = engine.EachRow(ctx, c.db.CredentialStatements.Query, func(rows *sql.Rows) error {
+	err = engine.EachRow(ctx, c.db.CredentialStatements.Query, func(rows engine.Rows) error {
 		t, err := scanToken(rows.Scan)
 		t.Secret, t.Verifier = "", ""
 		// The consumer is unknown if it was added between the two statements.

@@ -7,7 +7,6 @@ import (
 	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -101,7 +100,7 @@ func (c *Store) rekey(ctx context.Context, tx *engine.Tx, table sealedTable, bef
 // lockSealedAfter locks and returns the secrets of the next rows after an id.
 func (c *Store) lockSealedAfter(ctx context.Context, tx *engine.Tx, table sealedTable, after int64) ([]sealedSecret, error) {
 	text := "SELECT " + table.keyColumn + ", " + table.lookupColumn + ", secret FROM " + table.name + " WHERE " + table.keyColumn + " > ? ORDER BY " + table.keyColumn + " LIMIT ?" + c.db.Engine.LockClause
-	return engine.CollectRows(ctx, tx.Query, func(rows *sql.Rows) (s sealedSecret, err error) {
+	return engine.CollectRows(ctx, tx.Query, func(rows engine.Rows) (s sealedSecret, err error) {
 		err = rows.Scan(&s.id, &s.lookup, &s.secret)
 		return s, err
 	}, text, after, rekeyBatch)

@@ -54,11 +54,10 @@ func Open(c Options) (*DB, error) {
 	case err != nil:
 		return nil, &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: err}
 	}
-	prepared := !c.PerTransaction
 	db := &DB{
 		Engine: kind, Name: name, Pools: pools, perTransaction: c.PerTransaction,
-		ReadStatements: newStatements(kind, pools.Readers, prepared), WriteStatements: newStatements(kind, pools.Writer, prepared),
-		CredentialStatements: newStatements(kind, pools.CredentialReaders, prepared),
+		ReadStatements: newStatements(kind, pools.Readers, c.PoolOptions), WriteStatements: newStatements(kind, pools.Writer, c.PoolOptions),
+		CredentialStatements: newStatements(kind, pools.CredentialReaders, c.PoolOptions),
 	}
 	if err := db.openDirect(c); err != nil {
 		return nil, errors.Join(&adapter.Error{Kind: adapter.Invalid, Op: op, Field: "direct_dsn", Err: err}, pools.Close())
@@ -108,7 +107,7 @@ func (db *DB) SessionPool(pool *sql.DB) (*sql.DB, error) {
 
 // IsTable reports whether there is a table, as opposed to a view, of that name.
 func (db *DB) IsTable(ctx context.Context, name string) (bool, error) {
-	found, err := SelectColumn[int](ctx, db.Readers.QueryContext, db.Engine.Rebind(db.Engine.IsTableSQL), name)
+	found, err := SelectColumn[int](ctx, QueryOf(db.Readers.QueryContext), db.Engine.Rebind(db.Engine.IsTableSQL), name)
 	return len(found) > 0, err
 }
 

@@ -119,6 +119,8 @@ type Engine struct {
 	// HasLost reports whether an error means that the server of a connection no longer serves,
 	// while another one at the same address may; nil for an engine without such errors.
 	HasLost func(error) bool
+	// queryDirect runs a query without package sql; nil for an engine that gains nothing by it.
+	queryDirect func(ctx context.Context, pool *sql.DB, text string, arguments []any) (Rows, error)
 	// Inspector inspects a database of the engine.
 	Inspector Inspector
 }
@@ -199,7 +201,7 @@ func (e *Engine) Cast(expression string, kind adapter.Kind) string {
 // Rebind replaces the question marks of a statement by the engine's parameters. The statement must
 // have no other question marks.
 func (e *Engine) Rebind(text string) string {
-	if !e.numberedParameters {
+	if !e.numberedParameters || !strings.Contains(text, "?") {
 		return text
 	}
 	var b strings.Builder

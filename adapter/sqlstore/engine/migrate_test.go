@@ -148,7 +148,7 @@ func TestLockOfDeadMigration(t *testing.T) {
 		if e.Name == "mariadb" {
 			end = "SELECT CONCAT('KILL ', id) FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND db = DATABASE()"
 		}
-		kills, err := engine.SelectColumn[string](t.Context(), other.Writer.QueryContext, end)
+		kills, err := engine.SelectColumn[string](t.Context(), engine.QueryOf(other.Writer.QueryContext), end)
 		if err != nil || len(kills) == 0 {
 			t.Fatalf("%d other connections, %v", len(kills), err)
 		}

@@ -109,7 +109,7 @@ func killMigrations(t *testing.T) {
 			if e.Name == "postgres" {
 				schema = "current_schema()"
 			}
-			all, err := engine.SelectColumn[string](t.Context(), db.Readers.QueryContext,
+			all, err := engine.SelectColumn[string](t.Context(), engine.QueryOf(db.Readers.QueryContext),
 				"SELECT CONCAT(table_name, '.', column_name, ' ', data_type) FROM information_schema.columns WHERE table_schema = "+schema+" ORDER BY table_name, column_name")
 			if err != nil {
 				t.Fatal(err)

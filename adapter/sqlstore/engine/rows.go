@@ -11,11 +11,26 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
+// Rows are the rows of a statement, as [sql.Rows] has them. They must be closed.
+type Rows interface {
+	Next() bool
+	Scan(dest ...any) error
+	Err() error
+	Close() error
+}
+
 // A QueryFunc runs a statement that returns rows.
-type QueryFunc func(ctx context.Context, text string, arguments ...any) (*sql.Rows, error)
+type QueryFunc func(ctx context.Context, text string, arguments ...any) (Rows, error)
+
+// QueryOf returns the QueryFunc of a method of package sql, such as [sql.DB.QueryContext].
+func QueryOf(query func(ctx context.Context, text string, arguments ...any) (*sql.Rows, error)) QueryFunc {
+	return func(ctx context.Context, text string, arguments ...any) (Rows, error) {
+		return query(ctx, text, arguments...)
+	}
+}
 
 // EachRow calls scan for each row that a statement returns.
-func EachRow(ctx context.Context, query QueryFunc, scan func(*sql.Rows) error, text string, arguments ...any) error {
+func EachRow(ctx context.Context, query QueryFunc, scan func(Rows) error, text string, arguments ...any) error {
 	rows, err := query(ctx, text, arguments...)
 	if err != nil {
 		return err
@@ -30,8 +45,8 @@ func EachRow(ctx context.Context, query QueryFunc, scan func(*sql.Rows) error, t
 }
 
 // CollectRows returns the rows of a statement, as scan reads each of them.
-func CollectRows[T any](ctx context.Context, query QueryFunc, scan func(*sql.Rows) (T, error), text string, arguments ...any) (all []T, err error) {
-	err = EachRow(ctx, query, func(rows *sql.Rows) error {
+func CollectRows[T any](ctx context.Context, query QueryFunc, scan func(Rows) (T, error), text string, arguments ...any) (all []T, err error) {
+	err = EachRow(ctx, query, func(rows Rows) error {
 		one, err := scan(rows)
 		all = append(all, one)
 		return err
@@ -41,7 +56,7 @@ func CollectRows[T any](ctx context.Context, query QueryFunc, scan func(*sql.Row
 
 // SelectColumn returns the values of the only column of a statement.
 func SelectColumn[T any](ctx context.Context, query QueryFunc, text string, arguments ...any) ([]T, error) {
-	return CollectRows(ctx, query, func(rows *sql.Rows) (value T, err error) {
+	return CollectRows(ctx, query, func(rows Rows) (value T, err error) {
 		err = rows.Scan(&value)
 		return value, err
 	}, text, arguments...)
@@ -49,12 +64,12 @@ func SelectColumn[T any](ctx context.Context, query QueryFunc, text string, argu
 
 // A row is the first row that a statement returns, or the error of the statement.
 type row struct {
-	rows *sql.Rows
+	rows Rows
 	err  error
 }
 
 // First returns the first row of a query's result. Its Scan must be called.
-func First(rows *sql.Rows, err error) row { return row{rows, err} }
+func First(rows Rows, err error) row { return row{rows, err} }
 
 // Scan scans the row into dest and closes the rows. It fails with sql.ErrNoRows if there is
 // none.
@@ -74,7 +89,7 @@ func (r row) Scan(dest ...any) error {
 
 // EachRowOf runs a statement for a few keys at a time: text, then a condition that column is one of the keys,
 // then end.
-func EachRowOf(ctx context.Context, query QueryFunc, keys []adapter.Key, scan func(*sql.Rows) error, text, column, end string) error {
+func EachRowOf(ctx context.Context, query QueryFunc, keys []adapter.Key, scan func(Rows) error, text, column, end string) error {
 	for chunk := range slices.Chunk(keys, IDsPerStatement) {
 		arguments := KeyArguments(chunk)
 		if err := EachRow(ctx, query, scan, text+InList(column, arguments)+end, arguments...); err != nil {
@@ -138,7 +153,7 @@ func (t *Table) RequestedIndexes(indexes []int, only []string, q *adapter.Query)
 }
 
 // Record reads the current row.
-func (s *Scanner) Record(schema *adapter.Schema, rows *sql.Rows) (adapter.Record, error) {
+func (s *Scanner) Record(schema *adapter.Schema, rows Rows) (adapter.Record, error) {
 	r := adapter.NewRecord(schema)
 	for i, a := range s.indexes {
 		s.Cells[i].Value = &r.Values[a]

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"math/bits"
 	"strings"
 	"sync"
@@ -31,6 +32,8 @@ type statements struct {
 	prepares bool // false where the next use of a connection may have another session of the server
 	prepared map[string]*sql.Stmt
 	built    map[any]Built
+	// direct, unless nil, runs queries without package sql. It fails with errNotSent if they may be sent again.
+	direct func(ctx context.Context, pool *sql.DB, text string, arguments []any) (Rows, error)
 }
 
 // A Built is the text of a statement and the schema indexes of the attributes that it
@@ -40,8 +43,13 @@ type Built struct {
 	Indexes []int
 }
 
-func newStatements(engine *Engine, pool *sql.DB, prepares bool) *statements {
-	return &statements{engine: engine, pool: pool, prepares: prepares, prepared: map[string]*sql.Stmt{}, built: map[any]Built{}}
+// newStatements returns the statements of a pool. o are the options with which the pool was opened.
+func newStatements(engine *Engine, pool *sql.DB, o PoolOptions) *statements {
+	s := &statements{engine: engine, pool: pool, prepares: !o.PerTransaction, prepared: map[string]*sql.Stmt{}, built: map[any]Built{}}
+	if !o.PerTransaction && o.Wrap == nil { // otherwise the connections of the driver are wrapped
+		s.direct = engine.queryDirect
+	}
+	return s
 }
 
 // LookupBuilt returns the statement that was built from a key, if it is cached.
@@ -102,7 +110,13 @@ func (s *statements) add(text string, stmt *sql.Stmt) *sql.Stmt {
 }
 
 // Query runs a statement outside a transaction.
-func (s *statements) Query(ctx context.Context, text string, arguments ...any) (*sql.Rows, error) {
+func (s *statements) Query(ctx context.Context, text string, arguments ...any) (Rows, error) {
+	if s.direct != nil {
+		rows, err := s.direct(ctx, s.pool, s.engine.Rebind(text), arguments)
+		if !errors.Is(err, errNotSent) {
+			return rows, err
+		}
+	}
 	stmt, err := s.Prepare(ctx, text)
 	if err != nil {
 		return nil, err
@@ -135,7 +149,7 @@ func (s *statements) execTx(ctx context.Context, tx *sql.Tx, text string, argume
 }
 
 // queryTx is execTx for a statement that returns rows.
-func (s *statements) queryTx(ctx context.Context, tx *sql.Tx, text string, arguments ...any) (*sql.Rows, error) {
+func (s *statements) queryTx(ctx context.Context, tx *sql.Tx, text string, arguments ...any) (Rows, error) {
 	if stmt, _ := s.lookup(text); stmt != nil {
 		return tx.StmtContext(ctx, stmt).QueryContext(ctx, arguments...)
 	}

@@ -4,7 +4,7 @@ import "testing"
 
 // TestBuiltStatementsAreBounded builds more statements than the cache can hold.
 func TestBuiltStatementsAreBounded(t *testing.T) {
-	k := newStatements(nil, nil, true)
+	k := newStatements(&Engine{}, nil, PoolOptions{})
 	for i := range 2 * maxBuilt {
 		k.AddBuilt(i, Built{Text: "SELECT"})
 	}

@@ -25,7 +25,7 @@ func (t *Tx) Exec(ctx context.Context, text string, arguments ...any) error {
 }
 
 // Query is Exec for a statement that returns rows.
-func (t *Tx) Query(ctx context.Context, text string, arguments ...any) (*sql.Rows, error) {
+func (t *Tx) Query(ctx context.Context, text string, arguments ...any) (Rows, error) {
 	t.Executed = append(t.Executed, text)
 	return t.DB.WriteStatements.queryTx(ctx, t.tx, text, arguments...)
 }

@@ -13,10 +13,10 @@ import (
 // otherwise under Name.
 type Ref struct{ Name, Object string }
 
-// ScanRef reads a row of a name and an object, which may be null.
-func ScanRef(rows *sql.Rows) (file Ref, err error) {
+// ScanRef reads a row of a name and an object, which may be null. scan is the Scan method of the rows.
+func ScanRef(scan func(dest ...any) error) (file Ref, err error) {
 	var object sql.NullString
-	err = rows.Scan(&file.Name, &object)
+	err = scan(&file.Name, &object)
 	file.Object = object.String
 	return file, err
 }

@@ -140,7 +140,7 @@ func (t *Template) prepareMariaDB() (copying string, err error) {
 	if err := t.prepare(s.url(s.port, name)); err != nil {
 		return "", err
 	}
-	tables, err := engine.SelectColumn[string](ctx, s.admin.QueryContext, "SELECT table_name FROM information_schema.tables WHERE table_schema = ? ORDER BY table_name", name)
+	tables, err := engine.SelectColumn[string](ctx, engine.QueryOf(s.admin.QueryContext), "SELECT table_name FROM information_schema.tables WHERE table_schema = ? ORDER BY table_name", name)
 	if err != nil {
 		return "", err
 	}

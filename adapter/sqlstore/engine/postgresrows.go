@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/portico-commerce/portico/adapter"
+)
+
+// postgresRows are the rows of a statement that was sent to PostgreSQL without package sql, which makes two
+// objects of each column. The server sends all values as texts, in the form that records have.
+type postgresRows struct {
+	pgx.Rows
+	conn   *sql.Conn
+	types  *pgtype.Map
+	fields []pgconn.FieldDescription
+}
+
+// errNotSent: the statement did not reach the server, and another connection may.
+var errNotSent = errors.New("the connection was closed before the statement was sent")
+
+// queryPostgres runs a statement outside a transaction, on a connection of pool that belongs to the rows until
+// they are closed. It fails with errNotSent if the statement may be sent again.
+func queryPostgres(ctx context.Context, pool *sql.DB, text string, arguments []any) (Rows, error) {
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var direct *pgx.Conn
+	err = conn.Raw(func(c any) error {
+		direct = c.(*stdlib.Conn).Conn()
+		return nil
+	})
+	var rows pgx.Rows
+	if err == nil {
+		rows, err = direct.Query(ctx, text, append([]any{pgx.QueryResultFormats{pgx.TextFormatCode}}, arguments...)...)
+	}
+	if err != nil {
+		if pgconn.SafeToRetry(err) {
+			err = errNotSent
+		}
+		return nil, errors.Join(err, conn.Close())
+	}
+	return &postgresRows{Rows: rows, conn: conn, types: direct.TypeMap(), fields: rows.FieldDescriptions()}, nil
+}
+
+// Scan stores the columns of the current row in dest.
+func (r *postgresRows) Scan(dest ...any) error {
+	values := r.RawValues()
+	if len(values) != len(dest) {
+		return errColumns
+	}
+	for i, raw := range values {
+		var err error
+		switch into := dest[i].(type) {
+		case *Cell:
+			err = into.scanText(raw)
+		case *bool: // flags are stored as integers, which the driver does not convert
+			*into, err = strconv.ParseBool(string(raw))
+		default:
+			err = r.types.Scan(r.fields[i].DataTypeOID, r.fields[i].Format, raw, into)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errColumns = errors.New("the statement returns another number of columns")
+
+// Close ends the rows, and returns their connection to its pool.
+func (r *postgresRows) Close() error {
+	r.Rows.Close()
+	if err := r.conn.Close(); !errors.Is(err, sql.ErrConnDone) { // closed before
+		return err
+	}
+	return nil
+}
+
+// scanText stores a value that the server has sent as text; nil is null.
+func (c *Cell) scanText(raw []byte) error {
+	switch {
+	case raw == nil:
+		*c.Value = adapter.NullValue()
+		return nil
+	case c.kind != adapter.KindInteger:
+		return c.text(string(raw))
+	}
+	number, err := strconv.ParseInt(string(raw), 10, 64)
+	*c.Value = adapter.IntegerValue(number)
+	return err
+}
