@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/dataset/demotest"
 	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
@@ -176,6 +178,39 @@ func TestPageQueries(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDeepPages requests pages of a long list directly. A page is read from a known position before it, if there
+// is one in its stretch of the list or in an earlier one, and has the items that a walk has there.
+func TestDeepPages(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	db, _ := demotest.NewCatalog(t, dir, 7000)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := openPaged(t, openSQLite(t, "sqlite:"+filepath.Join(dir, "demo.db"), nil, nil), nil)
+	var all []int64
+	for page := 1; page <= 70; page++ {
+		all = append(all, s.ids(t, fmt.Sprintf("limit=100&page=%d", page))...)
+	}
+	s.service.InvalidateLists()
+	for _, step := range []struct {
+		page int
+		want string
+	}{
+		{50, "offset 4899"}, {52, "mark and offset 99"}, {50, "mark"}, {51, "mark"},
+		{45, "offset 4399"}, {60, "mark and offset 1399"}, {70, "mark and offset 899"}, {10, "offset 899"}, {21, "offset 1999"},
+	} {
+		s.reads.take()
+		got := s.ids(t, fmt.Sprintf("limit=100&page=%d", step.page))
+		if starts := s.reads.takeListStarts(); len(starts) != 1 || starts[0] != step.want {
+			t.Errorf("page %d: read %q, want %q", step.page, starts, step.want)
+		}
+		if want := all[(step.page-1)*100 : step.page*100]; !slices.Equal(got, want) {
+			t.Errorf("page %d: items %v, want %v", step.page, got, want)
+		}
 	}
 }
 

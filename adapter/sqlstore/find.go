@@ -43,14 +43,17 @@ func (s *recordStore) find(ctx context.Context, sb *sqlbuilder.SelectBuilder, se
 // offset would make them read each record before the page.
 func (s *recordStore) skipByKey(sb *sqlbuilder.SelectBuilder, selected *selection, p *adapter.ListParams, q *adapter.Query) {
 	key := s.Table.Schema.Key
-	if q.Offset == 0 || q.After != nil || len(q.Where) > 0 || len(p.Filters) > 0 || p.OwnerID != 0 || selected.UsesJoin || q.OrderBy != "" && q.OrderBy != key {
+	if q.Offset == 0 || len(q.Where) > 0 || len(p.Filters) > 0 || p.OwnerID != 0 || selected.UsesJoin || q.OrderBy != "" && q.OrderBy != key {
 		return
 	}
 	first := s.db.Engine.Flavor.NewSelectBuilder()
 	first.Select(s.Table.KeyColumn()).From(s.Table.Name).OrderBy(selected.Order...).Limit(1).Offset(int(q.Offset))
-	reached := " >= "
+	reached, passed := " >= ", first.GreaterThan
 	if q.Desc && q.OrderBy != "" {
-		reached = " <= "
+		reached, passed = " <= ", first.LessThan
+	}
+	if q.After != nil {
+		first.Where(passed(s.Table.KeyColumn(), int64(q.After.Key)))
 	}
 	sb.Where(s.Table.KeyColumn() + reached + "(" + sb.Var(first) + ")")
 	q.Offset = 0

@@ -45,7 +45,22 @@ type ListCache struct {
 	globalGeneration uint64 // part of the generation of every resource
 	totals           *simplelru.LRU[listKey, cachedValue[int64]]
 	positions        *simplelru.LRU[positionKey, cachedValue[*adapter.Cursor]]
+	// The latest position of each stretch of a list, by the number of the stretch in place of an offset.
+	stretches *simplelru.LRU[positionKey, cachedValue[position]]
 }
+
+// A position is the mark after the first offset records of a list.
+type position struct {
+	offset int64
+	mark   *adapter.Cursor
+}
+
+// stretch is the length of a stretch in records. Of a long list, as many of them as maxStretches are searched for
+// a position before a page.
+const (
+	stretch      = 2000
+	maxStretches = 4 << 10
+)
 
 // A cachedValue is valid for one generation of its resource, and for at most listCacheTTL
 // since the list was last read from its beginning.
@@ -68,7 +83,10 @@ func NewListCache(now func() time.Time) (*ListCache, error) {
 	if m.totals, err = simplelru.NewLRU[listKey, cachedValue[int64]](maxTotals, nil); err != nil {
 		return nil, err
 	}
-	m.positions, err = simplelru.NewLRU[positionKey, cachedValue[*adapter.Cursor]](maxPositions, nil)
+	if m.positions, err = simplelru.NewLRU[positionKey, cachedValue[*adapter.Cursor]](maxPositions, nil); err != nil {
+		return nil, err
+	}
+	m.stretches, err = simplelru.NewLRU[positionKey, cachedValue[position]](maxStretches, nil)
 	return m, err
 }
 
@@ -158,6 +176,20 @@ func (v *listView) position(offset int64) (mark *adapter.Cursor, since time.Time
 	return e.value, e.since, ok
 }
 
+// before returns a position near offset, at or before it, and the time since when it is known. A page that begins
+// there with an offset is found sooner than from the beginning of the list.
+func (v *listView) before(offset int64) (near position, since time.Time, ok bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	last := offset / stretch
+	for n := last; n > max(0, last-maxStretches); n-- {
+		if e, ok := lookup(v, v.stretches, positionKey{v.listKey, n}); ok && e.value.offset <= offset {
+			return e.value, e.since, true
+		}
+	}
+	return position{}, time.Time{}, false
+}
+
 func (v *listView) setTotal(n int64, since time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -172,6 +204,7 @@ func (v *listView) setPosition(offset int64, mark *adapter.Cursor, since time.Ti
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	store(v, v.positions, positionKey{v.listKey, offset}, mark, since)
+	store(v, v.stretches, positionKey{v.listKey, offset / stretch}, position{offset, mark}, since)
 }
 
 // lookup returns the entry for key if it is still valid for v.
