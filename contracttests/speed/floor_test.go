@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 	"github.com/redis/go-redis/v9"
 	_ "modernc.org/sqlite"
@@ -154,21 +155,72 @@ func newDatabaseFloor(driver, dsn string) (http.Handler, error) {
 
 var sqliteParameter = regexp.MustCompile(`\?([0-9]+)`)
 
-// prepare prepares a statement, which is written for SQLite.
-func (db *floorDatabase) prepare(text string) (*sql.Stmt, error) {
-	if db.driver == "pgx" {
-		text = sqliteParameter.ReplaceAllString(text, "$$$1")
+// A floorStmt is a prepared statement of a floor.
+type floorStmt struct {
+	*sql.Stmt
+	order []int // of the arguments on MariaDB, whose parameters have no numbers; nil on others
+}
+
+// bind returns the arguments of a statement that is written for SQLite.
+func (s *floorStmt) bind(arguments []any) []any {
+	if s.order == nil {
+		return arguments
 	}
-	stmt, err := db.pool.Prepare(text)
-	if err != nil {
+	bound := make([]any, len(s.order))
+	for i, n := range s.order {
+		bound[i] = arguments[n-1]
+	}
+	return bound
+}
+
+// in returns the statement within a transaction.
+func (s *floorStmt) in(ctx context.Context, tx *sql.Tx) *floorStmt {
+	return &floorStmt{tx.StmtContext(ctx, s.Stmt), s.order}
+}
+
+// query runs the statement.
+func (s *floorStmt) query(ctx context.Context, arguments ...any) (*sql.Rows, error) {
+	return s.QueryContext(ctx, s.bind(arguments)...)
+}
+
+// prepare prepares a statement, which is written for SQLite.
+func (db *floorDatabase) prepare(text string) (*floorStmt, error) {
+	s := &floorStmt{}
+	switch db.driver {
+	case "pgx":
+		text = sqliteParameter.ReplaceAllString(text, "$$$1")
+	case "mysql":
+		for _, found := range sqliteParameter.FindAllStringSubmatch(text, -1) {
+			n, _ := strconv.Atoi(found[1])
+			s.order = append(s.order, n)
+		}
+		text = sqliteParameter.ReplaceAllString(text, "?")
+	}
+	var err error
+	if s.Stmt, err = db.pool.Prepare(text); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, text)
 	}
-	return stmt, nil
+	return s, nil
+}
+
+// withTexts replaces bytes, which the driver of MariaDB returns, by texts.
+func withTexts(values []any) {
+	for i, value := range values {
+		values[i] = asText(value)
+	}
+}
+
+// asText returns bytes as text, and other values unchanged.
+func asText(value any) any {
+	if text, ok := value.([]byte); ok {
+		return string(text)
+	}
+	return value
 }
 
 // each calls take for each row of a statement, with the values of its columns in a slice that is used again.
-func each(ctx context.Context, stmt *sql.Stmt, values []any, take func() error, arguments ...any) error {
-	rows, err := stmt.QueryContext(ctx, arguments...)
+func each(ctx context.Context, stmt *floorStmt, values []any, take func() error, arguments ...any) error {
+	rows, err := stmt.query(ctx, arguments...)
 	if err != nil {
 		return err
 	}
@@ -181,6 +233,7 @@ func each(ctx context.Context, stmt *sql.Stmt, values []any, take func() error, 
 		if err := rows.Scan(into...); err != nil {
 			return err
 		}
+		withTexts(values)
 		if err := take(); err != nil {
 			return err
 		}

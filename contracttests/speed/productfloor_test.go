@@ -20,7 +20,7 @@ import (
 // in JSON: a product and ten products of the default store view for Guests, and a hundred
 // for an Admin, with two prepared statements for a Guest and one for an Admin.
 type productFloor struct {
-	single, singleParts, list, listParts, admin *sql.Stmt
+	single, singleParts, list, listParts, admin *floorStmt
 	percent                                     map[int64]int64 // by tax class, in ten-thousandths
 	pages                                       sync.Pool
 }
@@ -83,7 +83,7 @@ func newProductFloor(db *floorDatabase) (*productFloor, error) {
 	const tiers = "SELECT 0, product_id, NULL, NULL, price, price_qty FROM product_tier_price WHERE cust_group IN (0, 32000) AND product_id = ?1 UNION ALL "
 	const parts = "SELECT 1, product_id, NULL, NULL, price, NULL FROM product_group_price WHERE cust_group = 0 AND product_id IN (LIST) UNION ALL " +
 		"SELECT 2, product_id, attribute, value, NULL, NULL FROM product_value WHERE store_id = 1 AND product_id IN (LIST)"
-	for stmt, text := range map[**sql.Stmt]string{
+	for stmt, text := range map[**floorStmt]string{
 		&f.single: "SELECT " + singleColumns + " FROM product AS p LEFT JOIN stock_item AS s ON s.product_id = p.entity_id WHERE p.entity_id = ?1" +
 			" AND EXISTS (SELECT 1 FROM product_website AS w WHERE w.product_id = ?1 AND w.website_id = 1)",
 		&f.singleParts: tiers + strings.ReplaceAll(parts, "LIST", "?1"),
@@ -109,7 +109,7 @@ func newProductFloor(db *floorDatabase) (*productFloor, error) {
 		if err := rates.Scan(&class, &rate); err != nil {
 			return nil, err
 		}
-		f.percent[class] = units(rate)
+		f.percent[class] = units(asText(rate))
 	}
 	return f, rates.Err()
 }
@@ -137,8 +137,8 @@ func (f *productFloor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // read reads the products of a statement with the given number of columns.
-func (page *floorPage) read(ctx context.Context, stmt *sql.Stmt, columns int, arguments ...any) error {
-	rows, err := stmt.QueryContext(ctx, arguments...)
+func (page *floorPage) read(ctx context.Context, stmt *floorStmt, columns int, arguments ...any) error {
+	rows, err := stmt.query(ctx, arguments...)
 	if err != nil {
 		return err
 	}
@@ -153,14 +153,15 @@ func (page *floorPage) read(ctx context.Context, stmt *sql.Stmt, columns int, ar
 		if err := rows.Scan(page.into...); err != nil {
 			return err
 		}
+		withTexts(p.values[:columns])
 		page.ids = append(page.ids, p.values[0])
 	}
 	return rows.Err()
 }
 
 // parts adds prices, and lets take set values of the store view.
-func (page *floorPage) parts(ctx context.Context, stmt *sql.Stmt, take func(p *floorProduct, attribute string, value any)) error {
-	rows, err := stmt.QueryContext(ctx, page.ids...)
+func (page *floorPage) parts(ctx context.Context, stmt *floorStmt, take func(p *floorProduct, attribute string, value any)) error {
+	rows, err := stmt.query(ctx, page.ids...)
 	if err != nil {
 		return err
 	}
@@ -171,6 +172,7 @@ func (page *floorPage) parts(ctx context.Context, stmt *sql.Stmt, take func(p *f
 		if err := rows.Scan(&kind, &product, &attribute, &value, &price, &qty); err != nil {
 			return err
 		}
+		attribute, value, price, qty = asText(attribute), asText(value), asText(price), asText(qty)
 		p := &page.products[slices.Index(page.ids, any(product))]
 		switch kind {
 		case 0:

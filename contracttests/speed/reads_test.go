@@ -112,7 +112,7 @@ func reads() []reading {
 var engines = []struct {
 	name     string
 	newStore func(b testing.TB, dir string) store
-}{{"sqlite", newStore}, {"postgres", newPostgresStore}}
+}{{"sqlite", newStore}, {"postgres", newPostgresStore}, {"mariadb", newMariaDBStore}}
 
 // BenchmarkRead compares reads that reach the database with floors.
 func BenchmarkRead(b *testing.B) {
@@ -158,7 +158,7 @@ func (s store) rows(t testing.TB, table string) map[string]bool {
 	names = slices.DeleteFunc(names, func(name string) bool {
 		return slices.Contains([]string{"created_at", "updated_at", "low_stock_date"}, name)
 	})
-	stmt, err := pool.Prepare("SELECT " + columnList("", names) + " FROM " + table)
+	stmt, err := (&floorDatabase{s.driver, pool}).prepare("SELECT " + columnList("", names) + " FROM " + table)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func isStockDecimal(name string) bool {
 }
 
 // A stockFloor answers reads of stock items.
-type stockFloor struct{ get, page *sql.Stmt }
+type stockFloor struct{ get, page *floorStmt }
 
 func newStockFloor(db *floorDatabase) (f *stockFloor, err error) {
 	f = &stockFloor{}
@@ -97,8 +97,8 @@ var orderParts = []struct {
 
 // An orderFloor answers a list of ten orders.
 type orderFloor struct {
-	page  *sql.Stmt
-	parts [3]*sql.Stmt
+	page  *floorStmt
+	parts [3]*floorStmt
 }
 
 func newOrderFloor(db *floorDatabase) (f *orderFloor, err error) {

@@ -21,7 +21,7 @@ type writeFloor struct {
 	pool   *sql.DB
 	turn   sync.Mutex // of SQLite's writer
 
-	stock, setStock, sku, product, stockItem, pointers *sql.Stmt
+	stock, setStock, sku, product, stockItem, pointers *floorStmt
 }
 
 // productColumns are the columns that a new product sets, in the order of the arguments of createProduct.
@@ -42,10 +42,10 @@ func newWriteFloor(driver, dsn string) (f *writeFloor, err error) {
 	pool.SetMaxOpenConns(8)
 	f = &writeFloor{driver: driver, pool: pool}
 	db, lock := &floorDatabase{driver, pool}, ""
-	if driver == "pgx" {
+	if driver != "sqlite" {
 		lock = " FOR UPDATE"
 	}
-	for stmt, text := range map[**sql.Stmt]string{
+	for stmt, text := range map[**floorStmt]string{
 		&f.stock:    "SELECT " + columnList("", stockFields) + " FROM stock_item WHERE item_id = ?1" + lock,
 		&f.setStock: "UPDATE stock_item SET qty = ?1, is_in_stock = ?2, low_stock_date = ?3 WHERE item_id = ?4",
 		&f.sku:      "SELECT entity_id FROM product WHERE sku_folded = ?1",
@@ -96,7 +96,7 @@ type stockChange struct {
 func (f *writeFloor) save(ctx context.Context, tx *sql.Tx, change stockChange) error {
 	values := make([]any, len(stockFields))
 	found := false
-	err := each(ctx, tx.StmtContext(ctx, f.stock), values, func() error { found = true; return nil }, change.ItemID)
+	err := each(ctx, f.stock.in(ctx, tx), values, func() error { found = true; return nil }, change.ItemID)
 	if err != nil || !found {
 		return errors.Join(err, sql.ErrNoRows)
 	}
@@ -107,7 +107,7 @@ func (f *writeFloor) save(ctx context.Context, tx *sql.Tx, change stockChange) e
 	if change.Qty < 1 {
 		lowSince = time.Now().UTC().Format(time.DateTime)
 	}
-	_, err = tx.StmtContext(ctx, f.setStock).ExecContext(ctx, change.Qty, inStock, lowSince, change.ItemID)
+	_, err = f.setStock.in(ctx, tx).ExecContext(ctx, change.Qty, inStock, lowSince, change.ItemID)
 	return err
 }
 
@@ -188,7 +188,7 @@ func (f *writeFloor) createProduct(w http.ResponseWriter, r *http.Request) {
 
 // insert inserts a product and its parts, after it has looked for another with its SKU.
 func (f *writeFloor) insert(ctx context.Context, tx *sql.Tx, p *newProduct) (key int64, err error) {
-	err = each(ctx, tx.StmtContext(ctx, f.sku), make([]any, 1), func() error { return errTaken }, strings.ToUpper(p.SKU))
+	err = each(ctx, f.sku.in(ctx, tx), make([]any, 1), func() error { return errTaken }, strings.ToUpper(p.SKU))
 	if err != nil {
 		return 0, err
 	}
@@ -197,13 +197,13 @@ func (f *writeFloor) insert(ctx context.Context, tx *sql.Tx, p *newProduct) (key
 	arguments := []any{4, "simple", "SIMPLE", p.SKU, strings.ToUpper(p.SKU), now, now, p.Name, strings.ToUpper(p.Name), urlKey, strings.ToUpper(urlKey),
 		p.Description, strings.ToUpper(p.Description), p.ShortDescription, strings.ToUpper(p.ShortDescription), p.Price, p.Weight, 1, 4, 2,
 		"container1", "CONTAINER1", ",special_from_date,"}
-	if err := tx.StmtContext(ctx, f.product).QueryRowContext(ctx, arguments...).Scan(&key); err != nil {
+	if err := f.product.in(ctx, tx).QueryRowContext(ctx, arguments...).Scan(&key); err != nil {
 		return 0, err
 	}
-	if _, err := tx.StmtContext(ctx, f.pointers).ExecContext(ctx, key); err != nil {
+	if _, err := f.pointers.in(ctx, tx).ExecContext(ctx, f.pointers.bind([]any{key})...); err != nil {
 		return 0, err
 	}
-	_, err = tx.StmtContext(ctx, f.stockItem).ExecContext(ctx, key, 1, 0, 0, 1, 0, 0, 1, 1, 1, 0, 1, 0, nil, nil, 1, 0, 1, 1, 1, 0, 1, 0, 0)
+	_, err = f.stockItem.in(ctx, tx).ExecContext(ctx, key, 1, 0, 0, 1, 0, 0, 1, 1, 1, 0, 1, 0, nil, nil, 1, 0, 1, 1, 1, 0, 1, 0, 0)
 	return key, err
 }
 
