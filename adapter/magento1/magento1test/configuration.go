@@ -121,8 +121,9 @@ func Configure(tb testing.TB, db *sql.DB, prefix string, c Configuration) {
 	}
 	var all strings.Builder
 	all.WriteString("SET foreign_key_checks = 0;\n")
+	escape := newEscaper()
 	for _, change := range changes {
-		change.write(&all, prefix)
+		change.write(&all, escape, prefix)
 	}
 	all.WriteString("SET foreign_key_checks = 1")
 	if _, err := db.ExecContext(tb.Context(), onDays(all.String())); err != nil {
@@ -137,7 +138,7 @@ func onDays(text string) string {
 }
 
 // write adds the statements of a change.
-func (c *tableChange) write(all *strings.Builder, prefix string) {
+func (c *tableChange) write(all *strings.Builder, escape *strings.Replacer, prefix string) {
 	name := "`" + prefix + c.table + "`"
 	if c.NewTable != "" {
 		all.WriteString("CREATE TABLE IF NOT EXISTS " + name + " (" + columnsOf(c.NewTable) + ");\n")
@@ -152,7 +153,7 @@ func (c *tableChange) write(all *strings.Builder, prefix string) {
 			if i > 0 {
 				all.WriteString(" AND ")
 			}
-			all.WriteString("`" + column + "` <=> " + literals(key[i:i+1]))
+			all.WriteString("`" + column + "` <=> " + literals(escape, key[i:i+1]))
 		}
 		all.WriteString(";\n")
 	}
@@ -165,7 +166,7 @@ func (c *tableChange) write(all *strings.Builder, prefix string) {
 			key = append(key, row[at])
 		}
 		remove(key)
-		all.WriteString("INSERT INTO " + name + " (`" + strings.Join(c.Columns, "`, `") + "`) VALUES (" + literals(row) + ");\n")
+		all.WriteString("INSERT INTO " + name + " (`" + strings.Join(c.Columns, "`, `") + "`) VALUES (" + literals(escape, row) + ");\n")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
@@ -84,7 +85,11 @@ func Fill(tb testing.TB, dsn string, shop Shop, prefix string) *sql.DB {
 	tb.Cleanup(func() { _ = db.Close() })
 	// A server that checks the keys copies every table: TestKeys does so, and other tests need not.
 	const unchecked = "SET foreign_key_checks = 0;\n%s;\nSET foreign_key_checks = 1"
-	statements := []string{read(tb, "tables.sql"), rows(tb, shop)}
+	filled, err := inserts[shop]()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	statements := []string{read(tb, "tables.sql"), filled}
 	if shop != Broken {
 		statements = append(statements, fmt.Sprintf(unchecked, strings.TrimRight(read(tb, "keys.sql"), ";\n")))
 	}
@@ -133,27 +138,32 @@ func read(tb testing.TB, name string) string {
 	return string(text)
 }
 
-// rows returns the statements that insert the rows of a shop.
-func rows(tb testing.TB, shop Shop) string {
-	tb.Helper()
-	if shop == Broken {
-		return read(tb, "broken.sql")
-	}
+// inserts returns the statements that insert the rows of each shop, which it reads on first use.
+var inserts = map[Shop]func() (string, error){
+	Broken:        sync.OnceValues(func() (string, error) { text, err := files.ReadFile("broken.sql"); return string(text), err }),
+	Demo:          sync.OnceValues(func() (string, error) { return rows(Demo) }),
+	Rich:          sync.OnceValues(func() (string, error) { return rows(Rich) }),
+	OwnAttributes: sync.OnceValues(func() (string, error) { return rows(OwnAttributes) }),
+}
+
+// rows returns the statements that insert the rows of a shop's file.
+func rows(shop Shop) (string, error) {
 	var tables map[string]struct {
 		Columns []string
 		Rows    [][]*string
 	}
 	file, err := files.Open("testdata/" + string(shop) + ".json.gz")
 	if err != nil {
-		tb.Fatal(err)
+		return "", err
 	}
 	text, err := gzip.NewReader(file)
 	if err != nil {
-		tb.Fatal(err)
+		return "", err
 	}
 	if err := json.NewDecoder(text).Decode(&tables); err != nil {
-		tb.Fatal(err)
+		return "", err
 	}
+	escape := newEscaper()
 	var all strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
 		for i, row := range tables[name].Rows {
@@ -161,15 +171,19 @@ func rows(tb testing.TB, shop Shop) string {
 			if i == 0 {
 				separator = ";\nINSERT INTO {p}" + name + " (`" + strings.Join(tables[name].Columns, "`, `") + "`) VALUES\n"
 			}
-			all.WriteString(separator + "(" + literals(row) + ")")
+			all.WriteString(separator + "(" + literals(escape, row) + ")")
 		}
 	}
-	return strings.TrimPrefix(all.String(), ";\n")
+	return strings.TrimPrefix(all.String(), ";\n"), nil
+}
+
+// newEscaper returns a replacer for texts in SQL literals.
+func newEscaper() *strings.Replacer {
+	return strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\r", `\r`, "\n", `\n`)
 }
 
 // literals returns values as SQL literals, separated by commas.
-func literals(row []*string) string {
-	escape := strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\r", `\r`, "\n", `\n`)
+func literals(escape *strings.Replacer, row []*string) string {
 	all := make([]string, len(row))
 	for i, v := range row {
 		all[i] = "NULL"
