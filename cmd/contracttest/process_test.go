@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -17,8 +19,10 @@ func TestMain(m *testing.M) {
 			_ = os.Unsetenv(name)
 		}
 	}
-	testenv.Main(m, map[string]func(){"contracttest": main, "portico": func() { app.Main() }})
+	apptest.Main(m, runCommand, map[string]func(){"contracttest": main, "portico": func() { app.Main() }})
 }
+
+func runCommand(ctx context.Context, c *exec.Cmd) int { return app.Run(ctx, c) }
 
 // startProcess starts contracttest. At the end of the test it is killed if it still runs.
 func startProcess(t *testing.T, arguments ...string) *apptest.Process {

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"syscall"
 
@@ -79,19 +80,36 @@ func Main(options ...Option) {
 	// A second signal is no longer held back from ending the program, unless the
 	// command has a use for it.
 	context.AfterFunc(ctx, stop)
+	self := &exec.Cmd{Args: os.Args, Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	if code := Run(ctx, self, options...); code != 0 {
+		stop()
+		os.Exit(code)
+	}
+}
+
+// Run runs the command that c describes within this process, and returns its exit code. It uses
+// the arguments, the environment and the three streams of c. Tests run commands with it, since a
+// process of its own takes longer to start than most commands take.
+func Run(ctx context.Context, c *exec.Cmd, options ...Option) (exitCode int) {
 	p := newProgram(options...)
+	p.Environ = c.Environ()
 	err := p.CheckNames()
 	if err == nil {
-		err = rootCommand(p).ExecuteContext(ctx)
+		root := rootCommand(p)
+		root.SetArgs(c.Args[1:])
+		root.SetIn(c.Stdin)
+		root.SetOut(c.Stdout)
+		root.SetErr(c.Stderr)
+		err = root.ExecuteContext(ctx)
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "portico:", err)
-		stop()
-		if errors.As(err, new(program.CannotRun)) {
-			os.Exit(program.ExitCannotRun)
-		}
-		os.Exit(1)
+	if err == nil {
+		return 0
 	}
+	fmt.Fprintln(c.Stderr, "portico:", err)
+	if errors.As(err, new(program.CannotRun)) {
+		return program.ExitCannotRun
+	}
+	return 1
 }
 
 func rootCommand(p *program.Program) *cobra.Command {

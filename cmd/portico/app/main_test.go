@@ -1,8 +1,13 @@
 package app
 
 import (
-	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
+	"context"
+	"os/exec"
 	"testing"
+
+	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
 
-func TestMain(m *testing.M) { apptest.Main(m, func() { Main() }) }
+func TestMain(m *testing.M) {
+	apptest.Main(m, func(ctx context.Context, c *exec.Cmd) int { return Run(ctx, c) }, map[string]func(){"portico": func() { Main() }})
+}

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -33,6 +32,9 @@ func (e Environment) Get(name string) (value string) {
 	return value
 }
 
+// run runs a command within this process (app.Run). Main sets it.
+var run func(ctx context.Context, cmd *exec.Cmd) (exitCode int)
+
 // An ExitError is the failure of a command.
 type ExitError struct {
 	Code    int
@@ -55,8 +57,8 @@ func ExitCode(err error) int {
 	return -1
 }
 
-// Run runs a command. It terminates commands that do not end. An error of the command is an
-// [ExitError], whose message is not part of stderr.
+// Run runs a command in the process of the test. It cancels commands that do not end. An error of the
+// command is an [ExitError], whose message is not part of stderr.
 func (e Environment) Run(t testing.TB, arguments ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	return e.RunWith(t, nil, testenv.Patience(t), arguments...)
@@ -65,23 +67,19 @@ func (e Environment) Run(t testing.TB, arguments ...string) (stdout, stderr stri
 // RunWith is Run with in as standard input, for commands that may take longer.
 func (e Environment) RunWith(t testing.TB, in io.Reader, timeout time.Duration, arguments ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	if run == nil {
+		t.Fatal("TestMain must call apptest.Main")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	cmd := exec.CommandContext(ctx, Program(t), arguments...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = WaitTimeout
-	cmd.Env = slices.Concat(os.Environ(), e)
-	cmd.Stdin = in
+	defer time.AfterFunc(timeout, cancel).Stop() // as SIGTERM does
 	var out, messages bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &messages
-	err = cmd.Run()
+	code := run(ctx, &exec.Cmd{Args: append([]string{programName}, arguments...), Env: slices.Concat(os.Environ(), e), Stdin: in, Stdout: &out, Stderr: &messages})
 	stderr = messages.String()
-	var failed *exec.ExitError
-	if errors.As(err, &failed) {
-		if begin := strings.LastIndex("\n"+stderr, "\n"+errorPrefix); begin >= 0 {
-			err = &ExitError{failed.ExitCode(), strings.TrimSuffix(stderr[begin+len(errorPrefix):], "\n")}
-			stderr = stderr[:begin]
-		}
+	if code != 0 {
+		begin := strings.LastIndex("\n"+stderr, "\n"+errorPrefix)
+		err = &ExitError{code, strings.TrimSuffix(stderr[begin+len(errorPrefix):], "\n")}
+		stderr = stderr[:begin]
 	}
 	return out.String(), stderr, err
 }

@@ -3,6 +3,7 @@ package apptest
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"net/http"
 	"os"
@@ -26,10 +27,11 @@ const WaitTimeout = 3 * time.Minute
 // programName is the name under which the test binary is the program itself.
 const programName = "portico"
 
-// Main is called by TestMain with the main function of the program. It runs the tests, or the program
-// if the test binary was started by the path that [Program] returns. It does not return.
-func Main(m *testing.M, main func()) {
-	testenv.Main(m, map[string]func(){programName: main})
+// Main is called by TestMain and does not return. It runs the tests, or one of mains if the test binary was
+// started under its name, as [Program] does with "portico". [Environment.Run] runs its commands with runCommand.
+func Main(m *testing.M, runCommand func(context.Context, *exec.Cmd) (exitCode int), mains map[string]func()) {
+	run = runCommand
+	testenv.Main(m, mains)
 }
 
 // Program returns a path of the program.
