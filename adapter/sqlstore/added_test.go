@@ -103,7 +103,7 @@ func testConformanceOfAddedAttributes(t *testing.T, e sqltest.Engine) {
 				unsupported[table.Schema.Resource] = "not part of this test"
 			}
 		}
-		open := StoreOpener(t, func(tb testing.TB) *DB { return openAdded(tb, e, schemas) }, func(tb testing.TB, db *DB) {
+		open := StoreOpener(t, e, func(tb testing.TB) *DB { return openAdded(tb, e, schemas) }, func(tb testing.TB, db *DB) {
 			if err := db.Reset(tb.Context(), addedData(tb, schemas)); err != nil {
 				tb.Fatal(err)
 			}

@@ -35,7 +35,7 @@ func TestConformancePgBouncer(t *testing.T) {
 	bouncer := sqltest.StartBouncer(t, sqltest.Postgres(t), "transaction")
 	postgres := sqltest.Servers()[0]
 	var dsn string // of the latest store
-	open := sqlstore.StoreOpener(t, func(tb testing.TB) *sqlstore.DB {
+	open := sqlstore.StoreOpener(t, postgres, func(tb testing.TB) *sqlstore.DB {
 		dsn = sqlstore.NewDemo(tb, postgres)
 		addGallery(tb, dsn)
 		return sqlstore.OpenWith(tb, pooled(tb, bouncer, dsn))

@@ -47,7 +47,7 @@ func openGalleryAt(tb testing.TB, dsn string) *sqlstore.DB {
 // openGalleries returns openGallery in the form that a conformance suite needs.
 func openGalleries(tb testing.TB, e sqltest.Engine) func(testing.TB) *sqlstore.DB {
 	var dsn string // of the latest store
-	return sqlstore.StoreOpener(tb, func(tb testing.TB) *sqlstore.DB {
+	return sqlstore.StoreOpener(tb, e, func(tb testing.TB) *sqlstore.DB {
 		dsn = sqlstore.NewDemo(tb, e)
 		return openGalleryAt(tb, dsn)
 	}, func(tb testing.TB, db *sqlstore.DB) {

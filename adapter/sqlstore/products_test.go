@@ -118,7 +118,7 @@ func testConformanceInStoreViews(t *testing.T, e sqltest.Engine) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
-			open := StoreOpener(t, func(tb testing.TB) *DB { return openWithStoreViewValues(tb, e) }, func(tb testing.TB, db *DB) {
+			open := StoreOpener(t, e, func(tb testing.TB) *DB { return openWithStoreViewValues(tb, e) }, func(tb testing.TB, db *DB) {
 				if err := db.Reset(tb.Context(), DemoData(tb)); err != nil {
 					tb.Fatal(err)
 				}
