@@ -35,7 +35,7 @@ func TestMigrate(t *testing.T) {
 			outputs := make([]string, 3)
 			for i := range outputs {
 				processes.Go(func() {
-					stdout, stderr, err := commands.Run(t, append([]string{"migrate"}, [][]string{{"--json"}, {"up", "--json"}}[i%2]...)...)
+					stdout, stderr, err := commands.RunProcess(t, append([]string{"migrate"}, [][]string{{"--json"}, {"up", "--json"}}[i%2]...)...)
 					if err != nil {
 						t.Errorf("%v\n%s", err, stderr)
 					}
@@ -85,7 +85,7 @@ func TestMigrateThroughLinks(t *testing.T) {
 		var applied [3][]string
 		for i, path := range []string{file, filepath.Join(folderLink, "store.db"), fileLink} {
 			processes.Go(func() {
-				stdout, stderr, err := apptest.Environment{"PORTICO_SQL_DSN=sqlite:" + path}.Run(t, "migrate", "--json")
+				stdout, stderr, err := apptest.Environment{"PORTICO_SQL_DSN=sqlite:" + path}.RunProcess(t, "migrate", "--json")
 				if err != nil {
 					t.Errorf("%s: %v\n%s", path, err, stderr)
 					return

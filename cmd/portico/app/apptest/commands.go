@@ -75,13 +75,27 @@ func (e Environment) RunWith(t testing.TB, in io.Reader, timeout time.Duration, 
 	defer time.AfterFunc(timeout, cancel).Stop() // as SIGTERM does
 	var out, messages bytes.Buffer
 	code := run(ctx, &exec.Cmd{Args: append([]string{programName}, arguments...), Env: slices.Concat(os.Environ(), e), Stdin: in, Stdout: &out, Stderr: &messages})
-	stderr = messages.String()
-	if code != 0 {
-		begin := strings.LastIndex("\n"+stderr, "\n"+errorPrefix)
-		err = &ExitError{code, strings.TrimSuffix(stderr[begin+len(errorPrefix):], "\n")}
-		stderr = stderr[:begin]
+	return outcome(code, out.String(), messages.String())
+}
+
+// RunProcess is Run in a process of its own, for tests of commands that run at the same time.
+func (e Environment) RunProcess(t testing.TB, arguments ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	p := StartProgram(t, e, Program(t), arguments...)
+	code := p.Wait(t)
+	return outcome(code, p.Stdout.Text(), p.Stderr.Text())
+}
+
+// outcome returns the results of Run for a command that has ended.
+func outcome(code int, stdout, messages string) (string, string, error) {
+	if code == 0 {
+		return stdout, messages, nil
 	}
-	return out.String(), stderr, err
+	stderr, message := messages, ""
+	if begin := strings.LastIndex("\n"+messages, "\n"+errorPrefix); begin >= 0 {
+		stderr, message = messages[:begin], strings.TrimSuffix(messages[begin+len(errorPrefix):], "\n")
+	}
+	return stdout, stderr, &ExitError{code, message}
 }
 
 // errorPrefix begins the message of a failing command, which is its last output.
