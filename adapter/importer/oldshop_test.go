@@ -124,7 +124,7 @@ func (h shopHistory) write(name string, admin *apptest.Client, f field, n int) {
 }
 
 // play lets each client write each field rounds times, while another one reads it by each client in
-// turn. others write, too. It reports impossible histories.
+// turn, whenever a write begins or ends. others write, too. It reports impossible histories.
 func (h shopHistory) play(clients []*apptest.Client, rounds int, others ...func()) {
 	var writers, readers sync.WaitGroup
 	done := make(chan struct{})
@@ -134,10 +134,19 @@ func (h shopHistory) play(clients []*apptest.Client, rounds int, others ...func(
 		read := func(name string, admin *apptest.Client) {
 			h.Read(name, f.path, func() (string, bool) { return h.get(admin, f) })
 		}
+		step := make(chan struct{}, 1)
+		readAgain := func() {
+			select {
+			case step <- struct{}{}:
+			default:
+			}
+		}
 		for at, admin := range clients {
 			writers.Go(func() {
 				for n := range rounds {
+					readAgain()
 					h.write(fmt.Sprintf("client %d", at), admin, f, 1_000*(at+1)+n)
+					readAgain()
 				}
 			})
 		}
@@ -150,7 +159,7 @@ func (h shopHistory) play(clients []*apptest.Client, rounds int, others ...func(
 						read("last reader", admin)
 					}
 					return
-				default:
+				case <-step:
 				}
 			}
 		})
