@@ -18,7 +18,8 @@ import (
 // push. Push can be interrupted and repeated.
 //
 // Push goes on after records that the backend refuses, and returns an error that names the
-// first of them. It stops at any other error.
+// first of them. It does not create a record that refers to one of them, or to one that is in doubt, but names
+// it. It stops at any other error.
 func (a *Adapter) Push(ctx context.Context, progress func(done, total int)) error {
 	if err := a.checkOpen("push"); err != nil {
 		return err
@@ -126,8 +127,7 @@ func (a *Adapter) pushBelow(ctx context.Context, root *resourcePlan, key adapter
 			return err
 		}
 		waiting := append(slices.Clip(below), key)
-		isMissing := above.exists && (above.mapping == nil || above.mapping.BackendID == "") // or in doubt
-		if isMissing && !slices.Contains(waiting, above.key) {
+		if above.isToPush() && !slices.Contains(waiting, above.key) {
 			if err := a.pushBelow(ctx, root, above.key, waiting...); err != nil {
 				return err
 			}
@@ -173,6 +173,9 @@ func (a *Adapter) pushRoot(ctx context.Context, root *resourcePlan, key adapter.
 			return &adapter.Error{Kind: adapter.NotFound, Op: "create " + string(root.Resource), Err: errInDoubt}
 		case !r.exists: // another process has deleted it
 			return notFound("get", root.Resource, key)
+		}
+		if err := a.checkReferred(ctx, root, key); err != nil {
+			return err
 		}
 		mapping := idmap.Mapping{Resource: root.Resource, Key: key}
 		if r.mapping != nil {
@@ -261,9 +264,82 @@ func (a *Adapter) pushPart(ctx context.Context, plan *resourcePlan, rootKey adap
 		}
 		input.Set("content", adapter.TextValue(string(content)))
 	}
+	if err := a.checkReferences(ctx, plan, part); err != nil {
+		return err
+	}
 	root, err := a.rowOf(ctx, plan.root, rootKey) // every created part has changed the mapping
 	if err != nil || root.mapping == nil {
 		return err
 	}
 	return a.pushRecord(ctx, plan, *root.mapping, part.Key(), input)
+}
+
+// isToPush reports whether the backend may still lack a record of the local replica: it was refused, is in doubt, or
+// its turn has not come.
+func (r *row) isToPush() bool {
+	return r.exists && (r.mapping == nil || r.mapping.BackendID == "")
+}
+
+// checkReferred checks the references of a new root, and of the parts that the backend takes only together with it. It
+// would have the root without them for ever, such as an order without its customer: the order of a guest.
+func (a *Adapter) checkReferred(ctx context.Context, root *resourcePlan, key adapter.Key) error {
+	r, err := root.get(ctx, key)
+	if err == nil {
+		err = a.checkReferences(ctx, root, r)
+	}
+	for _, plan := range root.parts {
+		if err != nil {
+			return err
+		}
+		if plan.Creates {
+			continue
+		}
+		var parts []adapter.Record
+		if parts, err = plan.listParts(ctx, key, 0); err == nil {
+			err = a.checkReferences(ctx, plan, parts...)
+		}
+	}
+	return err
+}
+
+// checkReferences fails with kind NotFound if backend-owned attributes of records refer to a root that a push creates,
+// and that the backend does not have yet.
+func (a *Adapter) checkReferences(ctx context.Context, plan *resourcePlan, records ...adapter.Record) error {
+	referred := map[adapter.Resource][]adapter.Key{}
+	for _, r := range records {
+		for i, v := range r.Values {
+			if attribute := &plan.schema.Attributes[i]; slices.Contains(plan.Attributes, attribute.Name) {
+				addReferred(referred, attribute, v)
+			}
+		}
+	}
+	for _, to := range a.ordered {
+		keys := referred[to.Resource]
+		if len(keys) == 0 || !to.Creates || to == plan.root { // a parent is pushed before
+			continue
+		}
+		rows, err := a.rowsOf(ctx, to, slices.Compact(slices.Sorted(slices.Values(keys))))
+		if err == nil {
+			err = a.addRecords(ctx, to, rows)
+		}
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(rows, func(r row) bool { return r.isToPush() }); i >= 0 {
+			return &adapter.Error{Kind: adapter.NotFound, Op: "create " + string(plan.Resource), Err: fmt.Errorf("%s %d, to which it refers, is not at the backend yet", to.Resource, rows[i].key)}
+		}
+	}
+	return nil
+}
+
+// addReferred adds the keys that a value of an attribute holds, also in nested records.
+func addReferred(referred map[adapter.Resource][]adapter.Key, a *adapter.Attribute, v adapter.Value) {
+	if a.Refers != "" && v.Int() > 0 {
+		referred[a.Refers] = append(referred[a.Refers], adapter.Key(v.Int()))
+	}
+	for _, r := range v.Records() {
+		for i, nested := range r.Values {
+			addReferred(referred, &r.Schema.Attributes[i], nested)
+		}
+	}
 }

@@ -342,6 +342,59 @@ func TestPushBelowDoubt(t *testing.T) {
 	}
 }
 
+// TestPushReferred checks that Push creates no order before its customer and the products of its lines: the backend would
+// have the order of a guest, and no later push would change that.
+func TestPushReferred(t *testing.T) {
+	local, m := demoReplica(t), newMemory()
+	m.withoutKeys = true // so that a customer stays in doubt
+	for i := range m.resources {
+		switch r := &m.resources[i]; r.Resource {
+		case adapter.Orders:
+			r.Creates = true
+		case adapter.OrderItems:
+			r.Attributes = append(r.Attributes, "product_id")
+		}
+	}
+	orders := adaptertest.StoreOf(t, local, adapter.Orders)
+	customer := adapter.Key(adaptertest.MustGet(t, orders, adapter.GetParams{Key: 1}).Get("customer_id").Int())
+	intent := idmap.Mapping{Resource: adapter.Customers, Key: customer, Intent: fmt.Appendf(nil, `{"by":"another","op":"push","resource":"customers","key":%d}`, customer)}
+	if err := local.PutMappings(t.Context(), intent); err != nil {
+		t.Fatal(err)
+	}
+	lines := adaptertest.MustList(t, adaptertest.StoreOf(t, local, adapter.OrderItems), adapter.ListParams{Query: where("order_id", "2")})
+	sold := lines.Records[0].Get("product_id").Int()
+	creates := 0
+	m.before = func(_ context.Context, call string) error {
+		if call == "Create products" {
+			if creates++; int64(creates) == sold {
+				return memoryError(adapter.Invalid, "")
+			}
+		}
+		return nil
+	}
+	f := reopen(t, local, m, replica.Options{})
+	err := f.Push(t.Context(), nil)
+	for _, want := range []string{
+		fmt.Sprintf("push orders 1: create orders: not_found: customers %d, to which it refers, is not at the backend yet", customer),
+		fmt.Sprintf("push orders 2: create order_items: not_found: products %d, to which it refers, is not at the backend yet", sold),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q in it", err, want)
+		}
+	}
+	created := func(key int) bool { return slices.Contains(m.created, fmt.Sprint("orders ", key)) }
+	if created(1) || created(2) {
+		t.Errorf("created %q", m.created)
+	}
+	m.before = nil
+	if err := local.DeleteMapping(t.Context(), adapter.Customers, customer); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Push(t.Context(), nil); err != nil || !created(1) || !created(2) {
+		t.Errorf("error %v, created %q", err, m.created)
+	}
+}
+
 // TestPushFindsByValues loses the answer to the create of a customer whose document does not carry the legacy id. The
 // next push finds it by its e-mail address, unless the ID map has the document for another customer.
 func TestPushFindsByValues(t *testing.T) {

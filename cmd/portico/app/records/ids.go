@@ -257,7 +257,8 @@ and map it to the id that the backend returns. Use the command as the first step
 migration to a new backend, or to continue an interrupted "portico seed".
 
 The command goes on after records that the backend refuses, and names them: see
-"portico ids check".
+"portico ids check". A record that refers to one of them, such as an order to its customer,
+is named, too, and waits until the backend has it.
 
 Import the ids of records that the backend has already and that carry no legacy id there:
 otherwise the command creates these records a second time. The command may be interrupted
