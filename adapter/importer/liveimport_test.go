@@ -7,6 +7,7 @@ import (
 	"crypto/md5" //nolint:gosec // of legacy stores
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -15,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -79,7 +81,7 @@ func TestMagento2Import(t *testing.T) {
 }
 
 // TestMagento2Killed ends pushes by SIGKILL when Magento 2 has done a write and Portico does not know it yet. Further
-// pushes complete, and Magento 2 has every record once.
+// pushes complete, Magento 2 has every record once, and Portico answers as without a backend.
 func TestMagento2Killed(t *testing.T) {
 	m := sqltest.RunningMagento2(t, "rich")
 	backend := magento2Backend(m)
@@ -125,6 +127,8 @@ func TestMagento2Killed(t *testing.T) {
 			t.Errorf("Magento 2 has %v in %s, want %d", got, list, want)
 		}
 	}
+	line.last = nil
+	(&liveImport{s, backend, line}).sweep(t)
 }
 
 // A liveImport is a shop that was imported into Portico in front of a live backend.
@@ -238,6 +242,8 @@ func (s *liveImport) sweep(t *testing.T) {
 	old, _ := s.WithStore(t)
 	old.Commands = old.Commands.With("PORTICO_ADAPTER=sql", "PORTICO_REST_MAPPING=", "PORTICO_REST_URL=", "PORTICO_REST_USER=", "PORTICO_REST_SECRET=", "PORTICO_REST_VARS=")
 	old.Run(t, "--media", s.Media, "all")
+	s.line.remembers.Store(true) // a sweep reads each record as every caller at every store view
+	defer s.line.remembers.Store(false)
 	out, _, err := s.Commands.RunWith(t, nil, 2*time.Hour, "compare", "--sweep", "--show-personal", "--legacy", old.Target(t).BaseURL, "--candidate", s.Target(t).BaseURL, "--expect", s.backend.mapping)
 	if err != nil {
 		t.Errorf("compare: %v\n%s", err, out)
@@ -326,6 +332,9 @@ type writeLine struct {
 	left   atomic.Int64 // writes until every request is answered with 503
 	writes atomic.Int64 // writes that passed
 	last   func()       // unless nil, called in place of the response to the last of left
+	// remembers: the backend gets each GET once, as nobody writes to it.
+	remembers atomic.Bool
+	replies   sync.Map // of GET requests, by URL
 }
 
 // newWriteLine starts a line that lets everything pass until left is set.
@@ -352,11 +361,31 @@ func newWriteLine(t *testing.T, to string) *writeLine {
 				return
 			}
 		}
+		if r.Method == http.MethodGet && line.remembers.Load() {
+			line.remember(w, r, proxy)
+			return
+		}
 		proxy.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
 	line.url = server.URL
 	return line
+}
+
+// remember answers a GET as an earlier one, or else as the backend does.
+func (l *writeLine) remember(w http.ResponseWriter, r *http.Request, backend http.Handler) {
+	found, _ := l.replies.Load(r.URL.String())
+	reply, isKnown := found.(*httptest.ResponseRecorder)
+	if !isKnown {
+		reply = httptest.NewRecorder()
+		backend.ServeHTTP(reply, r)
+		if reply.Code == http.StatusOK {
+			l.replies.Store(r.URL.String(), reply)
+		}
+	}
+	maps.Copy(w.Header(), reply.Header())
+	w.WriteHeader(reply.Code)
+	_, _ = w.Write(reply.Body.Bytes()) // the client may have gone away
 }
 
 // writes reports whether a request changes something at a backend. Logins do not.
