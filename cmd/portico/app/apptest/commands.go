@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -58,7 +59,7 @@ func ExitCode(err error) int {
 }
 
 // Run runs a command in the process of the test. It cancels commands that do not end. An error of the
-// command is an [ExitError], whose message is not part of stderr.
+// command is an [ExitError], whose message is not part of stderr. "portico serve" runs in a process of its own.
 func (e Environment) Run(t testing.TB, arguments ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	return e.RunWith(t, nil, testenv.Patience(t), arguments...)
@@ -67,6 +68,9 @@ func (e Environment) Run(t testing.TB, arguments ...string) (stdout, stderr stri
 // RunWith is Run with in as standard input, for commands that may take longer.
 func (e Environment) RunWith(t testing.TB, in io.Reader, timeout time.Duration, arguments ...string) (stdout, stderr string, err error) {
 	t.Helper()
+	if len(arguments) > 0 && arguments[0] == "serve" { // which sets the memory limit of its process
+		return e.RunProcess(t, arguments...)
+	}
 	if run == nil {
 		t.Fatal("TestMain must call apptest.Main")
 	}
@@ -81,9 +85,18 @@ func (e Environment) RunWith(t testing.TB, in io.Reader, timeout time.Duration, 
 // RunProcess is Run in a process of its own, for tests of commands that run at the same time.
 func (e Environment) RunProcess(t testing.TB, arguments ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	p := StartProgram(t, e, Program(t), arguments...)
-	code := p.Wait(t)
-	return outcome(code, p.Stdout.Text(), p.Stderr.Text())
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience(t))
+	defer cancel()
+	cmd := exec.CommandContext(ctx, Program(t), arguments...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = WaitTimeout
+	cmd.Env = slices.Concat(os.Environ(), e)
+	var out, messages bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &messages
+	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+		return "", "", err
+	}
+	return outcome(cmd.ProcessState.ExitCode(), out.String(), messages.String())
 }
 
 // outcome returns the results of Run for a command that has ended.
