@@ -113,7 +113,6 @@ func TestMappingTry(t *testing.T) {
 // TestMappingNew checks that the file of "portico mapping new" has neither faults nor warnings,
 // agrees with the JSON Schema of "portico mapping schema", and is not overwritten.
 func TestMappingNew(t *testing.T) {
-	apptest.Program(t) // before the folder changes
 	t.Chdir(t.TempDir())
 	schema := testenv.Compile(t, apptest.MustRun(t, "mapping", "schema"))
 	var all []string

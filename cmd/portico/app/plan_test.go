@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"errors"
 	"maps"
 	"math"
@@ -113,22 +112,14 @@ func (s *planShop) plan() *plan.Plan {
 	return listed
 }
 
-// run returns the output of "portico plan". It runs in this process, because tests of a whole
-// migration need hundreds of plans.
+// run returns the output of "portico plan".
 func (s *planShop) run(more ...string) string {
 	s.t.Helper()
 	ops := "http://127.0.0.1:1"
 	if s.ops != nil {
 		ops = s.ops.URL
 	}
-	var stdout bytes.Buffer
-	root := rootCommand(newProgram())
-	root.SetArgs(append([]string{"plan", "--config", s.file, "--ops", ops}, more...))
-	root.SetOut(&stdout)
-	if err := root.ExecuteContext(s.t.Context()); err != nil {
-		s.t.Fatal(err)
-	}
-	return stdout.String()
+	return apptest.MustRun(s.t, append([]string{"plan", "--config", s.file, "--ops", ops}, more...)...)
 }
 
 // expect returns a resource of the present plan, and checks its state, its step and the texts
