@@ -1,7 +1,6 @@
 package migration_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -122,16 +121,6 @@ func checkComparePage(t *testing.T, name string, found *migrate.Report) {
 	}
 	if !strings.Contains(said.String(), found.Verdict()) || !strings.Contains(said.String(), found.LeftOut[0].Reason) {
 		t.Error("the page has no verdict, or not what was left out")
-	}
-}
-
-// TestCompareJSONOnStandardOutput checks that standard output contains only JSON with
-// --json -.
-func TestCompareJSONOnStandardOutput(t *testing.T) {
-	legacy := apptest.StartDemo(t, "magento")
-	p := launchCompare(t, "--legacy", legacy.Contract, "--candidate", legacy.Contract, "--requests", writeSomeReads(t), "--json", "-")
-	if p.Wait(t) != 0 || !json.Valid([]byte(p.Stdout.Text())) || !strings.Contains(p.Stderr.Text(), "All 4 answers are equal") {
-		t.Errorf("it wrote %s", p.Stdout.Text())
 	}
 }
 
