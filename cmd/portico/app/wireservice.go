@@ -125,7 +125,7 @@ func (w *wiring) settings(cfg *config.Config) (mapping.Settings, error) {
 			SharedCounts:      sharedCounts(w.cache),
 		},
 		FilterSettings: resource.FilterSettings{
-			FiltersInFlight: cmp.Or(cfg.Lists.FiltersInFlight, max(2, int64(runtime.GOMAXPROCS(0)))), MatchBytes: cfg.Lists.MatchBytes,
+			FiltersInFlight: cmp.Or(cfg.Lists.FiltersInFlight, defaultFiltersInFlight(cfg.Adapter)), MatchBytes: cfg.Lists.MatchBytes,
 			// Otherwise an expensive filter would exceed the guard's timeout and count as a
 			// failure of the upstream.
 			FilterTimeout: min(cfg.Lists.FilterTimeout, cfg.Upstream.Timeout/2),
@@ -284,4 +284,14 @@ func stockSettings(c config.Stock) (handlers.StockSettings, error) {
 		return handlers.StockSettings{}, fmt.Errorf("stock.notify_qty: %w", err)
 	}
 	return handlers.StockSettings{MinQty: minQty, NotifyQty: notifyQty, Backorders: c.Backorders, ManageStock: c.ManageStock, HideSoldOut: c.HideSoldOut}, nil
+}
+
+// defaultFiltersInFlight returns the default of lists.filters_in_flight. A list of a backend over HTTP occupies no
+// processor most of the time, as it waits for the backend.
+func defaultFiltersInFlight(adapter string) int64 {
+	processors := max(2, int64(runtime.GOMAXPROCS(0)))
+	if adapter == program.RESTSection {
+		return 4 * processors
+	}
+	return processors
 }
