@@ -45,7 +45,7 @@ type ListCache struct {
 	globalGeneration uint64 // part of the generation of every resource
 	totals           *simplelru.LRU[listKey, cachedValue[int64]]
 	positions        *simplelru.LRU[positionKey, cachedValue[*adapter.Cursor]]
-	// The latest position of each stretch of a list, by the number of the stretch in place of an offset.
+	// The latest position of each stretch of a list but the first, by the number of the stretch in place of an offset.
 	stretches *simplelru.LRU[positionKey, cachedValue[position]]
 }
 
@@ -55,8 +55,8 @@ type position struct {
 	mark   *adapter.Cursor
 }
 
-// stretch is the length of a stretch in records. Of a long list, as many of them as maxStretches are searched for
-// a position before a page.
+// stretch is the length of a stretch in records. maxStretches limits the cached stretches, and how many are searched
+// for a position before a page.
 const (
 	stretch      = 2000
 	maxStretches = 4 << 10
@@ -176,8 +176,8 @@ func (v *listView) position(offset int64) (mark *adapter.Cursor, since time.Time
 	return e.value, e.since, ok
 }
 
-// before returns a position near offset, at or before it, and the time since when it is known. A page that begins
-// there with an offset is found sooner than from the beginning of the list.
+// before returns a known position near offset, at or before it, and the time since when it is known. From there a
+// store has fewer records to skip than from the beginning of the list.
 func (v *listView) before(offset int64) (near position, since time.Time, ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -204,7 +204,9 @@ func (v *listView) setPosition(offset int64, mark *adapter.Cursor, since time.Ti
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	store(v, v.positions, positionKey{v.listKey, offset}, mark, since)
-	store(v, v.stretches, positionKey{v.listKey, offset / stretch}, position{offset, mark}, since)
+	if offset >= stretch {
+		store(v, v.stretches, positionKey{v.listKey, offset / stretch}, position{offset, mark}, since)
+	}
 }
 
 // lookup returns the entry for key if it is still valid for v.

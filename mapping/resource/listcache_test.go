@@ -93,13 +93,13 @@ func TestListCacheIsBounded(t *testing.T) {
 	for owner := range int64(2 * maxPositions) {
 		v := m.view(adapter.StockItems, &adapter.ListParams{OwnerID: owner})
 		v.setTotal(owner, m.now())
-		v.setPosition(10, &adapter.Cursor{Key: 1}, m.now())
+		v.setPosition(stretch, &adapter.Cursor{Key: 1}, m.now())
 		if total, ok := v.total(); !ok || total != owner {
 			t.Fatalf("list %d: total %d, %v", owner, total, ok)
 		}
 	}
-	if m.totals.Len() != maxTotals || m.positions.Len() != maxPositions {
-		t.Errorf("%d totals, %d positions", m.totals.Len(), m.positions.Len())
+	if m.totals.Len() != maxTotals || m.positions.Len() != maxPositions || m.stretches.Len() != maxStretches {
+		t.Errorf("%d totals, %d positions, %d stretches", m.totals.Len(), m.positions.Len(), m.stretches.Len())
 	}
 }
 

@@ -69,9 +69,12 @@ func (l *pagedList) fetch(ctx context.Context, offset int64) (records []adapter.
 	case marked:
 		q.After, since = mark, markedSince
 	case offset > 0:
-		q.Offset, q.Limit = offset-1, l.limit+1                                    // begin with the record before the page, to get its mark
-		if near, nearSince, ok := l.view.before(q.Offset); ok && q.OrderBy == "" { // the key, which stores seek
-			q.After, q.Offset, since = near.mark, q.Offset-near.offset, nearSince
+		// Begin with the record before the page, to get its mark.
+		q.Offset, q.Limit = offset-1, l.limit+1
+		if q.OrderBy == "" { // by the key, which stores seek
+			if near, nearSince, ok := l.view.before(q.Offset); ok {
+				q.After, q.Offset, since = near.mark, q.Offset-near.offset, nearSince
+			}
 		}
 	}
 	if records, total, more, err = l.query(ctx, &p); err != nil {
