@@ -32,7 +32,8 @@ type statements struct {
 	prepares bool // false where the next use of a connection may have another session of the server
 	prepared map[string]*sql.Stmt
 	built    map[any]Built
-	// direct, unless nil, runs queries without package sql. It fails with errNotSent if they may be sent again.
+	// direct, unless nil, runs queries without package sql, so that the driver keeps the statements that each
+	// connection used last. It fails with errNotSent if a query may be sent again.
 	direct func(ctx context.Context, pool *sql.DB, text string, arguments []any) (Rows, error)
 }
 
