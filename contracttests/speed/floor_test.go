@@ -183,19 +183,28 @@ func (s *floorStmt) query(ctx context.Context, arguments ...any) (*sql.Rows, err
 	return s.QueryContext(ctx, s.bind(arguments)...)
 }
 
+// forDriver returns a statement that is written for SQLite with the parameters of a driver.
+func forDriver(driver, text string) string {
+	switch driver {
+	case "pgx":
+		return sqliteParameter.ReplaceAllString(text, "$$$1")
+	case "mysql":
+		return sqliteParameter.ReplaceAllString(text, "?")
+	default:
+		return text
+	}
+}
+
 // prepare prepares a statement, which is written for SQLite.
 func (db *floorDatabase) prepare(text string) (*floorStmt, error) {
 	s := &floorStmt{}
-	switch db.driver {
-	case "pgx":
-		text = sqliteParameter.ReplaceAllString(text, "$$$1")
-	case "mysql":
+	if db.driver == "mysql" {
 		for _, found := range sqliteParameter.FindAllStringSubmatch(text, -1) {
 			n, _ := strconv.Atoi(found[1])
 			s.order = append(s.order, n)
 		}
-		text = sqliteParameter.ReplaceAllString(text, "?")
 	}
+	text = forDriver(db.driver, text)
 	var err error
 	if s.Stmt, err = db.pool.Prepare(text); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, text)

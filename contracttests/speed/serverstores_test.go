@@ -20,28 +20,28 @@ import (
 func newPostgresStore(b testing.TB, dir string) store {
 	b.Helper()
 	dsn := sqltest.StartPostgres(b).Database("shop")
-	return newServerStore(b, dir, store{environ: []string{"PORTICO_SQL_DSN=" + dsn}, driver: "pgx", dsn: dsn}, "SET LOCAL session_replication_role = replica")
+	return newServerStore(b, dir, dsn, store{driver: "pgx", dsn: dsn}, "SET LOCAL session_replication_role = replica")
 }
 
 func newMariaDBStore(b testing.TB, dir string) store {
 	b.Helper()
 	dsn := sqltest.StartMariaDB(b).Database("shop")
-	return newServerStore(b, dir, store{environ: []string{"PORTICO_SQL_DSN=" + dsn}, driver: "mysql", dsn: strings.TrimPrefix(dsn, "mysql:")}, "SET FOREIGN_KEY_CHECKS = 0, sql_mode = 'NO_AUTO_VALUE_ON_ZERO'")
+	return newServerStore(b, dir, dsn, store{driver: "mysql", dsn: strings.TrimPrefix(dsn, "mysql:")}, "SET FOREIGN_KEY_CHECKS = 0, sql_mode = 'NO_AUTO_VALUE_ON_ZERO'")
 }
 
-// newServerStore fills s, an empty database of a server. anyOrder is the statement after which rows may be stored in
-// any order, because no foreign keys are checked.
-func newServerStore(b testing.TB, dir string, s store, anyOrder string) store {
+// newServerStore fills s, an empty database of a server, whose DSN for the program is dsn. anyOrder is the statement
+// after which rows may be stored in any order, because no foreign keys are checked.
+func newServerStore(b testing.TB, dir, dsn string, s store, anyOrder string) store {
 	b.Helper()
 	original := newStore(b, dir)
-	db, err := sqlstore.Open(b.Context(), sqlstore.Options{DSN: strings.TrimPrefix(s.environ[0], "PORTICO_SQL_DSN="), Migrate: true})
+	db, err := sqlstore.Open(b.Context(), sqlstore.Options{DSN: dsn, Migrate: true})
 	if err == nil {
 		err = errors.Join(db.Close(), copyTables(b, filepath.Join(dir, "demo.db"), s, anyOrder))
 	}
 	if err != nil {
 		b.Fatal(err)
 	}
-	s.environ = append(s.environ, original.environ[1])
+	s.environ = []string{"PORTICO_SQL_DSN=" + dsn, original.environ[1]}
 	return s
 }
 
@@ -100,13 +100,7 @@ func copyTable(ctx context.Context, driver string, from *sql.DB, to *sql.Tx, tab
 	if _, err := to.ExecContext(ctx, "DELETE FROM "+table); err != nil {
 		return err
 	}
-	placeholders := "(" + parameters(len(columns)) + ")"
-	if driver == "pgx" {
-		placeholders = sqliteParameter.ReplaceAllString(placeholders, "$$$1")
-	} else {
-		placeholders = sqliteParameter.ReplaceAllString(placeholders, "?")
-	}
-	insert, err := to.PrepareContext(ctx, "INSERT INTO "+table+" ("+columnList("", columns)+") VALUES "+placeholders)
+	insert, err := to.PrepareContext(ctx, forDriver(driver, "INSERT INTO "+table+" ("+columnList("", columns)+") VALUES ("+parameters(len(columns))+")"))
 	if err != nil {
 		return err
 	}
