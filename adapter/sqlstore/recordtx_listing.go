@@ -28,8 +28,8 @@ const listingRowsSQL = `SELECT store.store_id, product.entity_id, ` + stockState
 	WHERE product.status = 1 AND product.visibility <> 1
 		AND (product_value.product_id IS NULL OR product_value.value = '1')`
 
-// listingRowsOfSQL selects the rows of product_listing for some products, with two conditions
-// on their ids after it. It looks up everything by the ids: the subquery in place of a join,
+// listingRowsOfSQL selects the rows of product_listing for some products, with a condition on their
+// ids after it. It looks up everything by the ids: the subquery in place of a join,
 // the sum and LOWER keep servers without statistics, as they are after an import, from using
 // the indexes of status and attribute, which find most products.
 const listingRowsOfSQL = `SELECT store.store_id, product.entity_id, ` + stockStateSQL + ` FROM product

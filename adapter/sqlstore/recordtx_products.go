@@ -143,8 +143,7 @@ func (t *Tx) Saved(ctx context.Context, products ...adapter.Key) error {
 		if err := t.Exec(ctx, "DELETE FROM product_listing WHERE "+engine.InList("product_id", arguments), arguments...); err != nil {
 			return err
 		}
-		text := listingRowsOfSQL + " AND " + engine.InList("product.entity_id", arguments) + " AND " + engine.InList("product_website.product_id", arguments)
-		if err := t.Exec(ctx, insertListingSQL+text, slices.Concat(arguments, arguments)...); err != nil {
+		if err := t.Exec(ctx, insertListingSQL+listingRowsOfSQL+" AND "+engine.InList("product.entity_id", arguments), arguments...); err != nil {
 			return err
 		}
 	}
