@@ -20,7 +20,7 @@ const RangeSize = 1000
 // as no checksum of 32 bits collides. The server computes it, in one statement. It covers
 // the rows of all tables of the part, and the store views and attributes on which all
 // records of it depend, but not the time of customers' last log-in. Of parts that
-// RecordsAfter always reads as a whole it covers everything, whatever the keys are.
+// RecordsBetween always reads as a whole it covers everything, whatever the keys are.
 func (d *Database) Digests(ctx context.Context, p Part, after, through adapter.Key) (digest string, err error) {
 	err = d.conn.retry(ctx, func(tx *sql.Tx) error {
 		statement, err := digester{d}.statement(ctx, tx, p)

@@ -10,9 +10,9 @@
 //     bounded size by ascending id, each in a short transaction of its own, so that a record is
 //     consistent with its parts and neither locks nor old row versions are held for long. Memory
 //     use does not grow with the store, except for the parents of the categories and the last login
-//     time of each customer. [ServerOptions] can limit the rows read per second. A batch is read
-//     once more if the connection is lost; if another server has taken the first one's place,
-//     reading fails.
+//     time of each customer. [ServerOptions] can limit the rows read per second. While a batch is
+//     used, the next one is read. A batch is read once more if the connection is lost; if another
+//     server has taken the first one's place, reading fails.
 //  3. The schemas decide what is read: every column or EAV attribute with the name of an attribute
 //     of the record, including attributes that the configuration adds. Attributes and entity types
 //     are found by their codes, never by ids, which differ between stores. Tables in this package

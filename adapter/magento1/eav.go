@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -437,45 +436,6 @@ func (w window) looked(count int, last int64) int64 {
 		return w.through
 	}
 	return last
-}
-
-// readAll yields everything that a batchReader reads with ids in (from, through]. A failure
-// ends the sequence with an error.
-func readAll[T any](ctx context.Context, conn *connection, r batchReader[T], from, through int64) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var nothing T
-		if err := conn.retry(ctx, func(tx *sql.Tx) error { return r.prepare(ctx, tx) }); err != nil {
-			yield(nothing, err)
-			return
-		}
-		conn.report()
-		limit := firstBatch
-		for after := from; ; {
-			var batch []T
-			last := after
-			err := conn.retry(ctx, func(tx *sql.Tx) (err error) {
-				batch, last, err = r.next(ctx, tx, window{after: after, through: through, limit: limit})
-				return err
-			})
-			if err != nil {
-				yield(nothing, err)
-				return
-			}
-			if limit = min(2*limit, maxBatch); conn.Bytes() > batchBytes {
-				limit = max(limit/4, 1)
-			}
-			conn.report()
-			for _, one := range batch {
-				if !yield(one, nil) {
-					return
-				}
-			}
-			if last == after {
-				return
-			}
-			after = last
-		}
-	}
 }
 
 // between returns the SQL condition that a column is in (after, last].

@@ -200,27 +200,24 @@ const MaxKeys = maxBatch
 var errKeys = errors.New("too many keys at a time")
 
 // RecordsOf returns the records of a part that have some keys, at most [MaxKeys], as they are in
-// one snapshot: by ascending key, and without keys that do not exist. Of a part that RecordsAfter
+// one snapshot: by ascending key, and without keys that do not exist. Of a part that RecordsBetween
 // always reads as a whole it returns all records.
 func (d *Database) RecordsOf(ctx context.Context, p Part, keys ...adapter.Key) (records []adapter.Aggregate, err error) {
 	ids, err := idsOf(keys)
 	if err != nil {
 		return nil, err
 	}
-	w := window{after: -1, through: endless, limit: maxBatch}
-	read, whole := d.wholeReaders()[p]
-	if !whole {
-		readers := d.readers(ids)
-		if readers[p] == nil {
-			return nil, fmt.Errorf("a shop has no part %q", p)
-		}
-		if len(ids) == 0 {
-			return nil, nil
-		}
-		w = window{after: ids[0] - 1, through: ids[len(ids)-1], limit: len(ids), ids: ids}
-		return d.readWindow(ctx, readers[p], w)
+	if read, whole := d.wholeReaders()[p]; whole {
+		return d.readWindow(ctx, read, window{after: -1, through: endless, limit: maxBatch})
 	}
-	return d.readWindow(ctx, read, w)
+	reader, ok := d.readers(ids)[p]
+	if !ok {
+		return nil, fmt.Errorf("a shop has no part %q", p)
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return d.readWindow(ctx, reader, window{after: ids[0] - 1, through: ids[len(ids)-1], limit: len(ids), ids: ids})
 }
 
 // readWindow reads the records of a window in one transaction.

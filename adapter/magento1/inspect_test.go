@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"net"
 	"slices"
 	"strings"
@@ -171,7 +172,7 @@ func TestCharset(t *testing.T) {
 		return open(t, magento1.Options{ServerOptions: magento1.ServerOptions{DSN: dsn, Charset: charset}, Schemas: shopSchemas(t)})
 	}
 	nameOf := func(d *magento1.Database, id, store int64) string {
-		for a, err := range d.RecordsAfter(t.Context(), magento1.Products, adapter.Key(id-1)) {
+		for a, err := range d.RecordsBetween(t.Context(), magento1.Products, adapter.Key(id-1), math.MaxInt64) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -68,18 +68,12 @@ func (p Part) Resources() []adapter.Resource {
 //
 // Rows and values in the tables that the records cannot hold are reported to [Options].Skipped.
 func (d *Database) Records(ctx context.Context, p Part) iter.Seq2[adapter.Aggregate, error] {
-	return d.RecordsAfter(ctx, p, -1)
+	return d.RecordsBetween(ctx, p, -1, endless)
 }
 
-// RecordsAfter is Records for the records whose keys are greater than after, so that an
-// import can go on where it stopped. It yields all records of the parts [Websites],
-// [Directory], [CustomerGroups] and [Taxes], which are small, whatever after is.
-func (d *Database) RecordsAfter(ctx context.Context, p Part, after adapter.Key) iter.Seq2[adapter.Aggregate, error] {
-	return d.RecordsBetween(ctx, p, after, endless)
-}
-
-// RecordsBetween is RecordsAfter for the records whose keys are at most through. Skipped rows have
-// keys in (after, through], too.
+// RecordsBetween is Records for the records with keys in (after, through]. So have the skipped
+// rows. It yields all records of the parts [Websites], [Directory], [CustomerGroups] and [Taxes],
+// which are small, whatever the keys are.
 func (d *Database) RecordsBetween(ctx context.Context, p Part, after, through adapter.Key) iter.Seq2[adapter.Aggregate, error] {
 	if read, ok := d.wholeReaders()[p]; ok {
 		return readAll[adapter.Aggregate](ctx, d.conn, read, -1, endless)
@@ -100,6 +94,58 @@ func (d *Database) RecordsBetween(ctx context.Context, p Part, after, through ad
 			return
 		}
 		records(yield)
+	}
+}
+
+// readAll yields everything that a batchReader reads with ids in (from, through]. A failure
+// ends the sequence with an error. While the caller uses one batch, the next one is read.
+func readAll[T any](ctx context.Context, conn *connection, r batchReader[T], from, through int64) iter.Seq2[T, error] {
+	type batch struct {
+		records []T
+		last    int64
+		err     error
+	}
+	return func(yield func(T, error) bool) {
+		if err := conn.retry(ctx, func(tx *sql.Tx) error { return r.prepare(ctx, tx) }); err != nil {
+			yield(*new(T), err)
+			return
+		}
+		conn.report()
+		read := make(chan batch, 1)
+		start := func(w window) { // nothing else may use conn until the batch has been received
+			go func() {
+				var b batch
+				b.err = conn.retry(ctx, func(tx *sql.Tx) (err error) {
+					b.records, b.last, err = r.next(ctx, tx, w)
+					return err
+				})
+				read <- b
+			}()
+		}
+		w, more := window{after: from, through: through, limit: firstBatch}, true
+		for start(w); more; {
+			b := <-read
+			if b.err != nil {
+				yield(*new(T), b.err)
+				return
+			}
+			if w.limit = min(2*w.limit, maxBatch); conn.Bytes() > batchBytes {
+				w.limit = max(w.limit/4, 1)
+			}
+			conn.report()
+			if more = b.last != w.after; more {
+				w.after = b.last
+				start(w)
+			}
+			for _, one := range b.records {
+				if !yield(one, nil) {
+					if more {
+						<-read
+					}
+					return
+				}
+			}
+		}
 	}
 }
 
@@ -165,7 +211,7 @@ func (d *Database) readers(only []int64) map[Part]batchReader[adapter.Aggregate]
 }
 
 // NextKey returns the least key greater than after that a record of a part may have, or 0 if
-// there is none. The part is not one that RecordsAfter always reads as a whole.
+// there is none. The part is not one that RecordsBetween always reads as a whole.
 func (d *Database) NextKey(ctx context.Context, p Part, after adapter.Key) (next adapter.Key, err error) {
 	table, column, ok := keyColumn(p)
 	if !ok {
@@ -292,14 +338,11 @@ func (c *connection) missing(table, column string) {
 // report passes the skipped rows and values of a batch to the caller's function.
 func (c *connection) report() {
 	for _, s := range c.pending {
-		if s.Reason == ReasonNoSetting || s.Reason == ReasonVersion {
-			if c.once[s] {
-				continue
-			}
-			c.once[s] = true
-		}
-		if c.skipped != nil {
+		if c.skipped != nil && !c.once[s] {
 			c.skipped(s)
+		}
+		if s.Reason == ReasonNoSetting || s.Reason == ReasonVersion {
+			c.once[s] = true
 		}
 	}
 	c.pending = c.pending[:0]

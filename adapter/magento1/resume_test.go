@@ -20,7 +20,7 @@ import (
 func TestRecordsAfter(t *testing.T) {
 	s := openRich(t, magento1.Options{})
 	keysAfter := func(p magento1.Part, after adapter.Key) (keys []int64) {
-		for a, err := range s.RecordsAfter(t.Context(), p, after) {
+		for a, err := range s.RecordsBetween(t.Context(), p, after, math.MaxInt64) {
 			if err != nil {
 				t.Fatal(p, err)
 			}
