@@ -75,7 +75,7 @@ func (s products) addPartsBatch(ctx context.Context, query engine.QueryFunc, rec
 			return err
 		}
 		r, ok := byID[part.product]
-		if !ok { // a range of products may hold one that was listed after the page was read
+		if !ok { // a range of products may hold others
 			return nil
 		}
 		if part.kind == valuePart && p.OverridesOnly {
@@ -102,8 +102,7 @@ func (s products) addPartsBatch(ctx context.Context, query engine.QueryFunc, rec
 
 // A partsKey holds everything that determines the text of a parts statement.
 type partsKey struct {
-	ids                                         int  // the number of products, unless listed is set
-	listed                                      bool // reads all listed products from one id to another
+	ids                                         int // the number of products; 0: all from one id to another
 	rulePrices, tierPrices, groupPrices, values bool
 }
 
@@ -111,11 +110,11 @@ type partsKey struct {
 // its arguments. It caches the texts: there are few, and building one costs about as
 // much as running it.
 func (s products) partsStatement(ids []any, wanted recordParts, p *adapter.ListParams) (text string, arguments []any) {
-	shape := partsKey{0, true, wanted.rulePrices, wanted.tierPrices, wanted.groupPrices, p.StoreID != 0}
-	products := listedRange(ids, p)
+	shape := partsKey{0, wanted.rulePrices, wanted.tierPrices, wanted.groupPrices, p.StoreID != 0}
+	products := rangeOf(ids)
 	if products == nil {
 		products = engine.PadToPowerOfTwo(ids)
-		shape.ids, shape.listed = len(products), false
+		shape.ids = len(products)
 	}
 	arguments = make([]any, 0, 5*len(products)+1)
 	for _, branch := range []bool{shape.rulePrices, shape.tierPrices, shape.groupPrices} {
@@ -137,25 +136,21 @@ func (s products) partsStatement(ids []any, wanted recordParts, p *adapter.ListP
 	return text, arguments
 }
 
-// widestRange is the greatest difference between two ids whose parts are read by a range.
-const widestRange = 127
-
-// listedRange returns the first and the last of some ids, and the store view, if p lists products
-// that shoppers may see and few other ids lie between: most pages have neighboring ids. Reading a
-// range takes a third of the time of a list of ids, for which SQLite makes a table in each branch. It
-// returns nil if a list is better.
-func listedRange(ids []any, p *adapter.ListParams) []any {
-	if len(ids) < 3 || !slices.ContainsFunc(p.Filters, func(f adapter.Filter) bool { return f.Name == adapter.Listed || f.Name == adapter.InStock }) {
+// rangeOf returns the first and the last of some ids if most ids between them are among them, as on most
+// pages, and otherwise nil. Reading a range takes a third of the time of a list of ids, for which SQLite makes a
+// table in each branch. The parts of other products in the range are left out when they have been read.
+func rangeOf(ids []any) []any {
+	if len(ids) < 3 {
 		return nil
 	}
 	first, last := ids[0].(int64), ids[0].(int64)
 	for _, id := range ids {
 		first, last = min(first, id.(int64)), max(last, id.(int64))
 	}
-	if last-first > widestRange {
+	if last-first >= 2*int64(len(ids)) {
 		return nil
 	}
-	return []any{first, last, p.StoreID}
+	return []any{first, last}
 }
 
 // compareKeys sorts records as they were stored. For a few prices that is faster than
@@ -175,9 +170,8 @@ func (s products) buildPartsStatement(shape partsKey) string {
 			columns = append(columns, "NULL AS rule_date")
 		}
 		sb.Select(columns...).From(table)
-		if shape.listed {
-			listed := "EXISTS (SELECT 1 FROM product_listing WHERE " + listingProductID + " = " + table + ".product_id AND "
-			return sb.Where(sb.Between("product_id", nil, nil), listed+sb.Equal("product_listing.store_id", nil)+")")
+		if shape.ids == 0 {
+			return sb.Where(sb.Between("product_id", nil, nil))
 		}
 		return sb.Where(sb.In("product_id", make([]any, shape.ids)...))
 	}

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -153,18 +154,27 @@ func testPartsOfManyProducts(t *testing.T, e sqltest.Engine) {
 		"INSERT INTO product_value (product_id, store_id, attribute, value) VALUES "+strings.Join(names, ","),
 		"INSERT INTO product_tier_price (product_id, website_id, cust_group, price, price_qty) VALUES "+strings.Join(prices, ","),
 	)
-	result, err := storeOf(t, db, adapter.Products).List(t.Context(), &adapter.ListParams{
-		With: []string{"tier_price"}, StoreID: 2,
-		Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "entity_id", Op: adapter.GtEq, Operands: []string{"100"}}}}}},
-	})
-	if err != nil || len(result.Records) != many {
-		t.Fatalf("%d products, %v", len(result.Records), err)
+	dense, sparse := adapter.Test{Attribute: "entity_id", Op: adapter.In}, adapter.Test{Attribute: "entity_id", Op: adapter.In}
+	for id := 100; id < 190; id += 3 {
+		dense.Operands = append(dense.Operands, strconv.Itoa(id), strconv.Itoa(id+1)) // their parts are read as a range with gaps
+		sparse.Operands = append(sparse.Operands, strconv.Itoa(id))
 	}
-	for _, r := range result.Records {
-		id := r.Get("entity_id").Text()
-		prices := r.Get("tier_price").Records()
-		if r.Get("name").Text() != "bulk "+id || len(prices) != 1 || prices[0].Get("price").Text() != id+".0000" {
-			t.Fatalf("product %s: %v", id, r.Values)
+	for _, tt := range []struct {
+		where adapter.Test
+		want  int
+	}{{adapter.Test{Attribute: "entity_id", Op: adapter.GtEq, Operands: []string{"100"}}, many}, {dense, 60}, {sparse, 30}} {
+		result, err := storeOf(t, db, adapter.Products).List(t.Context(), &adapter.ListParams{
+			With: []string{"tier_price"}, StoreID: 2, Query: adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{tt.where}}}},
+		})
+		if err != nil || len(result.Records) != tt.want {
+			t.Fatalf("%d products, %v", len(result.Records), err)
+		}
+		for _, r := range result.Records {
+			id := r.Get("entity_id").Text()
+			prices := r.Get("tier_price").Records()
+			if r.Get("name").Text() != "bulk "+id || len(prices) != 1 || prices[0].Get("price").Text() != id+".0000" {
+				t.Fatalf("product %s: %v", id, r.Values)
+			}
 		}
 	}
 }
