@@ -120,7 +120,7 @@ func main() { _ = buildinfo.Read().Write(os.Stdout, "x", true) }
 	}
 	built := func(flags ...string) (i Info) {
 		t.Helper()
-		run("go", append(append([]string{"build", "-o", "x"}, flags...), ".")...)
+		run("go", append(append([]string{"build", "-buildvcs=true", "-o", "x"}, flags...), ".")...)
 		if err := json.Unmarshal([]byte(run(filepath.Join(folder, "x"))), &i); err != nil {
 			t.Fatal(err)
 		}
