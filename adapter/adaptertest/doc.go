@@ -1,6 +1,6 @@
 // Package adaptertest is the conformance suite of adapters. It checks the behavior that every store
 // must have, whatever its backend. It also has a [Store] that holds one client and its tokens in
-// memory, for tests of OAuth.
+// memory, for tests of OAuth, and [CompileSchema] for tests of JSON Schemas.
 //
 // # Principles
 //

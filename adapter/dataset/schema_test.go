@@ -10,8 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/dataset"
-	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // compiledSchema returns the JSON Schema of data sets with added attributes.
@@ -21,7 +21,7 @@ func compiledSchema(t *testing.T) *jsonschema.Schema {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return testenv.Compile(t, string(text))
+	return adaptertest.CompileSchema(t, string(text))
 }
 
 // example returns the example of a data set with added attributes.

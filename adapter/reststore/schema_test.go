@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/portico-commerce/portico/config/testenv"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -16,7 +16,7 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema := testenv.Compile(t, string(text))
+	schema := adaptertest.CompileSchema(t, string(text))
 	validate := func(content []byte) error {
 		var v any
 		if err := yaml.Unmarshal(content, &v); err != nil {

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/config/testenv"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -36,7 +36,7 @@ func readChartYAML(t *testing.T, name string, into any) {
 
 // TestChartSchema checks that the default values satisfy the schema, and that it refuses others.
 func TestChartSchema(t *testing.T) {
-	schema := testenv.Compile(t, apptest.ReadFile(t, filepath.Join(chartRoot, "values.schema.json")))
+	schema := adaptertest.CompileSchema(t, apptest.ReadFile(t, filepath.Join(chartRoot, "values.schema.json")))
 	for _, tt := range []struct {
 		name   string
 		change func(values map[string]any)

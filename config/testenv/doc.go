@@ -30,5 +30,5 @@
 // Table tests of [Need] use a testing.TB that records how the test ends. Other tests start programs
 // of the test binary, one of which does not exit by itself, and a group of servers whose test binary
 // is killed. Each kind of Redis loses a master, and answers again under the promoted replica. The
-// tests that use the browser, the JSON Schemas and the receiver of traces test these.
+// tests that use the browser and the receiver of traces test these.
 package testenv

@@ -11,10 +11,10 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/reststore"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"github.com/portico-commerce/portico/cmd/portico/app/program"
-	"github.com/portico-commerce/portico/config/testenv"
 )
 
 // checkExit fails the test unless a command has ended with an exit code.
@@ -114,7 +114,7 @@ func TestMappingTry(t *testing.T) {
 // agrees with the JSON Schema of "portico mapping schema", and is not overwritten.
 func TestMappingNew(t *testing.T) {
 	t.Chdir(t.TempDir())
-	schema := testenv.Compile(t, apptest.MustRun(t, "mapping", "schema"))
+	schema := adaptertest.CompileSchema(t, apptest.MustRun(t, "mapping", "schema"))
 	var all []string
 	for _, r := range adapter.Resources() {
 		if r != adapter.Admins {

@@ -1,4 +1,4 @@
-package testenv
+package adaptertest
 
 import (
 	"strings"
@@ -7,8 +7,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Compile compiles a JSON Schema, and validates it by its own schema.
-func Compile(tb testing.TB, text string) *jsonschema.Schema {
+// CompileSchema compiles a JSON Schema, and validates it by its own schema.
+func CompileSchema(tb testing.TB, text string) *jsonschema.Schema {
 	tb.Helper()
 	const name = "schema.json"
 	document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
