@@ -142,8 +142,8 @@ type Target struct {
 	// one minute.
 	Timeout time.Duration
 
-	// Reset restores the seeded data set. It is called before an exchange that writes or
-	// follows one that wrote. If it is nil, exchanges run on the present data.
+	// Reset restores the seeded data set. It is called before the first exchange, and before one that follows
+	// a write. If it is nil, exchanges run on the present data.
 	Reset func(context.Context) error
 	// Accept returns the reason why a difference of the reply to a request does not count, or "".
 	// The path is the one below /api/rest, with the query. Nil accepts none. Whatever it accepts,
@@ -303,17 +303,16 @@ func (p *session) replayResult(ctx context.Context, c *Exchange) Result {
 	return r
 }
 
-// resetIfNeeded restores the seeded data set if the exchange starts from it, and writes
-// or follows one that wrote.
+// resetIfNeeded restores the seeded data set if the exchange starts from it, and something may have been written
+// since.
 func (p *session) resetIfNeeded(ctx context.Context, c *Exchange) error {
-	writes := c.isWrite()
-	resets := c.Reset == nil || *c.Reset
-	if p.target.Reset != nil && resets && (writes || p.dirty) {
+	if p.target.Reset != nil && p.dirty && (c.Reset == nil || *c.Reset) {
 		if err := p.target.Reset(ctx); err != nil {
 			return fmt.Errorf("resetting the data set: %w", err)
 		}
+		p.dirty = false
 	}
-	p.dirty = writes
+	p.dirty = p.dirty || c.isWrite()
 	return nil
 }
 
