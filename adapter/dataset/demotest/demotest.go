@@ -208,3 +208,42 @@ func (s *saved) Restore() error {
 	})
 	return errors.Join(err, conn.Close())
 }
+
+// SavePostgres saves the content of a database of PostgreSQL beside it, and returns a function that restores it
+// in one transaction. That takes a fraction of the time of sqlstore.DB.Reset.
+func SavePostgres(tb testing.TB, dsn string) (restore func(context.Context) error) {
+	tb.Helper()
+	pool := sqltest.Raw(tb, dsn)
+	if _, err := pool.ExecContext(tb.Context(), savePostgres); err != nil {
+		tb.Fatal(err)
+	}
+	return func(ctx context.Context) error {
+		_, err := pool.ExecContext(ctx, "SELECT saved.restore()")
+		return err
+	}
+}
+
+// savePostgres copies every table into the schema saved, and makes a function that restores them and all
+// counters. As it checks no foreign keys, their order does not matter. The locks keep a program that runs on the
+// database from adding rows meanwhile.
+const savePostgres = `
+CREATE SCHEMA saved;
+DO $save$
+DECLARE
+	name TEXT;
+	last BIGINT;
+	locked TEXT := '';
+	body TEXT := '';
+BEGIN
+	FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1 LOOP
+		EXECUTE format('CREATE TABLE saved.%1$I AS TABLE public.%1$I', name);
+		locked := locked || format('LOCK TABLE public.%I IN SHARE ROW EXCLUSIVE MODE; ', name);
+		body := body || format('DELETE FROM public.%1$I; INSERT INTO public.%1$I OVERRIDING SYSTEM VALUE TABLE saved.%1$I; ', name);
+	END LOOP;
+	FOR name, last IN SELECT sequencename, last_value FROM pg_sequences WHERE schemaname = 'public' LOOP
+		body := body || format('PERFORM setval(%L, %s, %L); ', 'public.' || quote_ident(name), coalesce(last, 1), last IS NOT NULL);
+	END LOOP;
+	EXECUTE format('CREATE FUNCTION saved.restore() RETURNS VOID LANGUAGE plpgsql SET session_replication_role = replica AS %L',
+		'BEGIN ' || locked || body || 'END');
+END
+$save$`

@@ -217,17 +217,12 @@ func TestRecordedExchangesPassThrough(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			outside, connectOutside := newRecordingRelay(t)
 			inside, connectInside := newRecordingRelay(t)
-			data := demotest.Data(t)
-			old := demoDB(t, "sqlite:"+filepath.Join(t.TempDir(), "old.db"))
-			if err := old.Load(t.Context(), data, nil); err != nil {
-				t.Fatal(err)
-			}
-			behind, behindServer := serveApp(t, old, data, "magento", "PORTICO_PUBLIC_URL=http://"+outside.address)
+			behind, behindServer := startDemo(t, "magento", "PORTICO_PUBLIC_URL=http://"+outside.address)
 			connectInside(behindServer.URL)
 
 			front := demoDB(t, newFrontDSN(t))
 			if tt.auth != "keep" { // Portico must have the callers' credentials
-				if err := front.Load(t.Context(), data, nil); err != nil {
+				if err := front.Load(t.Context(), demotest.Data(t), nil); err != nil {
 					t.Fatal(err)
 				}
 			}
