@@ -73,7 +73,7 @@ func TestGuides(t *testing.T) {
 		testenv.Need(t, name)
 	}
 	suite := t.TempDir()
-	if output, err := exec.CommandContext(t.Context(), "go", "build", "-o", suite, "../../cmd/contracttest").CombinedOutput(); err != nil {
+	if output, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-w", "-o", suite, "../../cmd/contracttest").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
 	path := strings.Join([]string{filepath.Dir(apptest.Program(t)), suite, os.Getenv("PATH")}, string(filepath.ListSeparator))
@@ -179,7 +179,7 @@ func blocksOf(page string) (blocks []block, err error) {
 
 // prelude makes "portico serve" run in the background, replacing an earlier server with
 // the same address, and "go run" run the built programs. A module of the guide shares a workspace
-// with Portico, whose packages are compiled already.
+// with Portico, whose packages are compiled already. Programs are linked without tables for debuggers.
 const prelude = `
 set -euo pipefail
 trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT
@@ -208,8 +208,9 @@ go() {
   'run ./cmd/'*) "${2#./cmd/}" "${@:3}" ;;
   'mod '*) GOSUMDB=off command go "$@" ;;
   'run .')
-    workspace build -o "$SERVERS/own" .
+    workspace build -ldflags=-w -o "$SERVERS/own" .
     OWN=$SERVERS/own portico "${@:3}" ;;
+  'test '*) workspace test -vet=off "${@:2}" ;;
   *) workspace "$@" ;;
   esac
 }
