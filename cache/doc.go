@@ -37,8 +37,9 @@
 //  4. Redis is accessed with single round trips of plain commands: no scripts, no transactions and
 //     no multi-key commands, so a cluster works. The generation and the lease of a tag are on the
 //     same node. Round trips have their own deadline. Commands may be repeated, so the value of a
-//     nonce's key identifies the first caller. At most two round trips with lookups are under way;
-//     the lookups that wait meanwhile share the next one, and are misses if it takes too long.
+//     nonce's key identifies the first caller. While a round trip with lookups is under way, other
+//     lookups wait and share the next one, which reads each key once. If the first takes longer than
+//     a few milliseconds, there is a second one beside it. Lookups that wait too long are misses.
 //  5. Redis never fails a call. Errors count as misses, and are counted in metrics. After
 //     three consecutive failures, one failed invalidation, or the loss of the subscription or
 //     of a master of the cluster, a circuit breaker opens, and only the monitor accesses Redis,

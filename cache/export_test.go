@@ -21,10 +21,13 @@ func (c *Cache) RedisKey(key [32]byte) string {
 	return c.remote.keys.reply(c.epoch.Load().entry(key))
 }
 
-// WaitingLookups returns the number of lookups that wait for a round trip to Redis.
-func (c *Cache) WaitingLookups() int {
+// WaitingKeys returns the number of keys that wait for each of the next round trips with lookups.
+func (c *Cache) WaitingKeys() (keys []int) {
 	b := &c.remote.lookups
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.waiting)
+	for _, t := range b.waiting {
+		keys = append(keys, len(t.keys))
+	}
+	return keys
 }

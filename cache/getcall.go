@@ -93,7 +93,7 @@ type fillResult struct {
 // lookup returns the reply from Redis, or nil if there is none that is fresh.
 func (f *getCall) lookup(ctx context.Context, now time.Time) *reply {
 	c := f.cache
-	l, err := c.remote.lookup(ctx, f.entry, f.tags)
+	l, err := c.remote.lookup(ctx, f.entry, c.remote.keys.generations(f.tags))
 	if err == nil && !l.generationsFound {
 		f.redisFailed = l.corrupt
 		// Concurrent misses must see the same generations to share one fill.

@@ -52,6 +52,15 @@ func (k keyspace) generation(tag string) string { return string(k) + "gen:{" + t
 func (k keyspace) lease(tag string) string      { return string(k) + "lease:{" + tag + "}" }
 func (k keyspace) nonce(nonce string) string    { return string(k) + "nonce:" + nonce }
 
+// generations returns the keys of the generations on which a reply with tags depends.
+func (k keyspace) generations(tags []string) []string {
+	keys := append(make([]string, 0, len(tags)+1), k.generation(allTag))
+	for _, tag := range tags {
+		keys = append(keys, k.generation(tag))
+	}
+	return keys
+}
+
 // changed is the channel of invalidated tags, nonces the channel of used nonces.
 func (k keyspace) changed() string { return string(k) + "changed" }
 func (k keyspace) nonces() string  { return string(k) + "nonces" }
@@ -257,38 +266,37 @@ type lookupResult struct {
 	filler           fillHolder
 }
 
-// lookup reads a reply and the generations of its tags.
-func (r *remote) lookup(ctx context.Context, id entryID, tags []string) (lookupResult, error) {
-	var entry *redis.StringCmd
-	gens := make([]*redis.StringCmd, 0, len(tags)+1)
-	err := r.lookups.lookup(ctx, func(p redis.Pipeliner) {
-		entry = p.Get(ctx, r.keys.reply(id))
-		gens = append(gens, p.Get(ctx, r.keys.generation(allTag)))
-		for _, tag := range tags {
-			gens = append(gens, p.Get(ctx, r.keys.generation(tag)))
-		}
-	})
+// lookup reads a reply and its generations, whose keys are given.
+func (r *remote) lookup(ctx context.Context, id entryID, generations []string) (lookupResult, error) {
+	values, err := r.lookups.lookup(ctx, append([]string{r.keys.reply(id)}, generations...))
 	if err != nil {
 		return lookupResult{}, err
 	}
-	return r.parseLookup(id, entry, gens), nil
+	return r.parseLookup(id, values[0], values[1:]), nil
+}
+
+// readGenerations records the answers to reads of generations.
+func (l *lookupResult) readGenerations(values []*redis.StringCmd) {
+	var room [128]byte
+	l.generationsFound = true
+	text := room[:0]
+	for _, value := range values {
+		token, err := value.Result()
+		l.generationsFound = l.generationsFound && err == nil
+		l.corrupt = l.corrupt || wrongType(err)
+		text = append(strconv.AppendInt(text, int64(len(token)), 10), ':')
+		text = append(text, token...)
+	}
+	if l.generationsFound {
+		sum := sha256.Sum256(text)
+		copy(l.digest[:], sum[:])
+	}
 }
 
 // parseLookup returns the result of the commands of a lookup.
 func (r *remote) parseLookup(id entryID, entry *redis.StringCmd, gens []*redis.StringCmd) lookupResult {
-	l := lookupResult{generationsFound: true}
-	sum := sha256.New()
-	for _, gen := range gens {
-		token, err := gen.Bytes()
-		l.generationsFound = l.generationsFound && err == nil
-		l.corrupt = l.corrupt || wrongType(err)
-		sum.Write(strconv.AppendInt(nil, int64(len(token)), 10))
-		sum.Write([]byte{':'})
-		sum.Write(token)
-	}
-	if l.generationsFound {
-		copy(l.digest[:], sum.Sum(nil))
-	}
+	var l lookupResult
+	l.readGenerations(gens)
 	b, err := entry.Bytes()
 	switch {
 	case errors.Is(err, redis.Nil):
