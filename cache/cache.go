@@ -176,19 +176,46 @@ func (c *Cache) SetStoreEpoch(name string) error {
 	return nil
 }
 
-// GetLocal returns the value in memory for a request fingerprint, if it is fresh. It
-// does not ask Redis, and does not allocate unless [Changes] do. The caller must not modify the
-// value.
+// GetLocal returns the value in memory for a request fingerprint, if it is fresh and current. With Redis, it asks
+// Redis once MemoryTTL has passed, in one round trip that it may share with other lookups: for the generations of the
+// value's tags only, since the value is in memory. It does not allocate unless it asks Redis, or [Changes] do. The
+// caller must not modify the value. If GetLocal returns none, the caller is expected to call Get.
 func (c *Cache) GetLocal(ctx context.Context, fingerprint [32]byte) (value []byte, ok bool) {
 	if c.changes != nil && !c.changes.Await(ctx) {
 		return nil, false
 	}
-	e := c.localHit(c.memory.byFingerprint(fingerprint), c.now())
-	if e == nil {
+	e, now := c.memory.byFingerprint(fingerprint), c.now()
+	if c.localHit(e, now) != nil {
+		c.metrics.memoryHits.Inc()
+		return e.value, true
+	}
+	if e == nil || e.generations == nil || !e.fresh(now) || !c.generations.current(e.snapshot) || !c.confirm(ctx, e) {
 		return nil, false
 	}
-	c.metrics.memoryHits.Inc()
+	if c.memoryTTL > 0 {
+		c.metrics.lookups.WithLabelValues(tierMemory, outcomeMiss).Inc()
+		c.memory.renew(fingerprint, e, c.validUntil(&e.reply, now))
+	}
+	c.metrics.redisHits.Inc()
 	return e.value, true
+}
+
+// confirm reports whether Redis still has the generations of e.
+func (c *Cache) confirm(ctx context.Context, e *memoryEntry) bool {
+	ok, err := c.remote.confirms(ctx, e.generations, e.digest)
+	if err != nil && !errors.Is(err, errUnavailable) {
+		e.unanswered.Store(true)
+	}
+	return ok
+}
+
+// validUntil returns until when memory may return a reply that was current at since without asking Redis.
+func (c *Cache) validUntil(r *reply, since time.Time) time.Time {
+	until := r.made.Add(r.ttl)
+	if c.remote != nil && since.Add(c.memoryTTL).Before(until) {
+		return since.Add(c.memoryTTL)
+	}
+	return until
 }
 
 // localHit returns e if it may be returned without asking Redis, or else nil.
@@ -283,6 +310,7 @@ const (
 type metrics struct {
 	lookups       *prometheus.CounterVec
 	memoryHits    prometheus.Counter // hits of lookups in memory, resolved once because they are frequent
+	redisHits     prometheus.Counter // the same of Redis
 	invalidations prometheus.Counter
 	epochs        prometheus.Counter
 	commands      *prometheus.CounterVec
@@ -318,7 +346,7 @@ func newMetrics(registerer prometheus.Registerer, m *memory) *metrics {
 			all.lookups.WithLabelValues(tier, outcome)
 		}
 	}
-	all.memoryHits = all.lookups.WithLabelValues(tierMemory, outcomeHit)
+	all.memoryHits, all.redisHits = all.lookups.WithLabelValues(tierMemory, outcomeHit), all.lookups.WithLabelValues(tierRedis, outcomeHit)
 	register.NewGaugeFunc(prometheus.GaugeOpts{Name: "portico_cache_bytes", Help: "Size of the memory tier in bytes, including overhead."}, m.bytes)
 	register.NewGaugeFunc(prometheus.GaugeOpts{Name: "portico_cache_entries", Help: "Replies in the memory tier, including invalidated ones."}, m.len)
 	return all

@@ -56,7 +56,7 @@ func TestChanges(t *testing.T) {
 			}
 			r.get("product:1", "miss", "1", fillWith("1"))
 			r.get(kept, "miss", "2", fillWith("2"))
-			local("product:1", !tt.redis)
+			local("product:1", true)
 			change("product:1")
 			local("product:1", false)
 			r.get(kept, "hit", "2", failingFill)

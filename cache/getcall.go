@@ -47,8 +47,9 @@ func (c *Cache) Get(ctx context.Context, fingerprint, key [32]byte, tags []strin
 	if c.remote != nil {
 		tier = tierRedis
 		f.entry = c.epoch.Load().entry(key) // after the snapshot: see SetStoreEpoch
+		f.generations = c.remote.keys.generations(tags)
 		if r := f.lookup(ctx, now); r != nil && current {
-			c.metrics.lookups.WithLabelValues(tier, outcomeHit).Inc()
+			c.metrics.redisHits.Inc()
 			return r.value, outcomeHit, r.age(now), nil
 		}
 	}
@@ -72,6 +73,7 @@ type getCall struct {
 	fingerprint      [32]byte
 	id               [32]byte // the caller's key
 	entry            entryID  // in Redis
+	generations      []string // keys in Redis of the generations of tags
 	tags             []string
 	fill             Fill
 	snapshot         snapshot // of tags, taken before the lookup
@@ -93,7 +95,11 @@ type fillResult struct {
 // lookup returns the reply from Redis, or nil if there is none that is fresh.
 func (f *getCall) lookup(ctx context.Context, now time.Time) *reply {
 	c := f.cache
-	l, err := c.remote.lookup(ctx, f.entry, c.remote.keys.generations(f.tags))
+	if e := c.memory.get(f.id); e != nil && e.unanswered.Swap(false) {
+		f.redisFailed = true // GetLocal has just asked on behalf of this call
+		return nil
+	}
+	l, err := c.remote.lookup(ctx, f.entry, f.generations)
 	if err == nil && !l.generationsFound {
 		f.redisFailed = l.corrupt
 		// Concurrent misses must see the same generations to share one fill.
@@ -103,7 +109,7 @@ func (f *getCall) lookup(ctx context.Context, now time.Time) *reply {
 	if l.reply == nil || !l.reply.fresh(now) {
 		return nil
 	}
-	f.storeInMemory(l.reply, now)
+	f.storeInMemory(l.reply, now, true)
 	c.extendUsable(l.reply)
 	return l.reply
 }
@@ -114,23 +120,26 @@ func (f *getCall) recordGenerations(l lookupResult, err error) {
 	f.redisFailed = f.redisFailed || l.corrupt || (err != nil && err != errUnavailable)
 }
 
-// storeInMemory stores a reply that was current at since. It reports whether memory has
-// it.
-func (f *getCall) storeInMemory(r *reply, since time.Time) bool {
+// storeInMemory stores a reply that was current at since. confirmable: it remains current as long as its
+// generations in Redis do not change. It reports whether memory has it.
+func (f *getCall) storeInMemory(r *reply, since time.Time, confirmable bool) bool {
 	c := f.cache
 	if c.remote != nil && c.memoryTTL == 0 {
 		// Memory is only used while the upstream cannot answer: there is no need to
 		// store the same reply again.
 		if e := c.memory.get(f.id); e != nil && e.made.Equal(r.made) && c.generations.current(e.snapshot) {
+			if c.memory.byFingerprint(f.fingerprint) != e {
+				c.memory.link(f.fingerprint, f.id)
+			}
 			c.extendUsable(r)
 			return true
 		}
 	}
-	until := r.made.Add(r.ttl)
-	if c.remote != nil && since.Add(c.memoryTTL).Before(until) {
-		until = since.Add(c.memoryTTL)
+	e := &memoryEntry{reply: *r, snapshot: f.snapshot, validUntil: c.validUntil(r, since)}
+	if confirmable {
+		e.generations = f.generations
 	}
-	if !c.memory.put(f.fingerprint, f.id, &memoryEntry{reply: *r, snapshot: f.snapshot, validUntil: until}) {
+	if !c.memory.put(f.fingerprint, f.id, e) {
 		return false
 	}
 	c.extendUsable(r)
@@ -226,7 +235,7 @@ func (f *getCall) runFill(ctx context.Context) (*fillResult, error) {
 	if f.generationsKnown {
 		result.reply.digest = f.digest
 	}
-	stored := f.storeInMemory(result.reply, start)
+	stored := f.storeInMemory(result.reply, start, f.generationsKnown && !l.leased)
 	if c.remote != nil {
 		stored = f.generationsKnown && !l.leased && f.storeInRedis(ctx, result.reply, l.filler)
 	}
@@ -259,7 +268,7 @@ func (f *getCall) prepareFill(ctx context.Context, start time.Time, l *lookupRes
 	if other == nil || !other.fresh(c.now()) {
 		return nil
 	}
-	f.storeInMemory(other, start)
+	f.storeInMemory(other, start, true)
 	return &fillResult{reply: other, outcome: outcomeCoalesced}
 }
 

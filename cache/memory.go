@@ -2,6 +2,7 @@ package cache
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -12,7 +13,9 @@ const (
 	memoryShare = 16
 	// entryOverhead is the memory that an entry takes besides its value: the entry, its
 	// slots, the node of the tier and its place in a hash table that may be half empty.
-	entryOverhead = 320
+	entryOverhead = 352
+	// keyOverhead is the memory that a key of an entry takes besides its text.
+	keyOverhead = 24
 )
 
 // A memoryEntry is an entry of the memory tier.
@@ -20,6 +23,19 @@ type memoryEntry struct {
 	reply
 	snapshot   snapshot
 	validUntil time.Time // until then it may be returned without asking Redis
+	// generations are the keys of the generations in Redis that the digest is of. As long as Redis has them, the entry
+	// is current. nil: only the reply in Redis itself is known to be current.
+	generations []string
+	unanswered  atomic.Bool // GetLocal has asked Redis in vain for the call of Get that follows
+}
+
+// size returns the memory that the entry takes.
+func (e *memoryEntry) size() uint32 {
+	size := cap(e.value) + entryOverhead
+	for _, key := range e.generations {
+		size += len(key) + keyOverhead
+	}
+	return uint32(size)
 }
 
 // A memory is the memory tier. A reply is stored once, under its key, and is found by the
@@ -52,7 +68,7 @@ func newMemory(bytes int64) (*memory, error) {
 	var err error
 	m.replies, err = otter.New(&otter.Options[[32]byte, *memoryEntry]{
 		MaximumWeight: uint64(bytes - bytes/fingerprintShare),
-		Weigher:       func(_ [32]byte, e *memoryEntry) uint32 { return uint32(cap(e.value)) + entryOverhead },
+		Weigher:       func(_ [32]byte, e *memoryEntry) uint32 { return e.size() },
 		Executor:      upkeep,
 	})
 	if err != nil {
@@ -84,6 +100,13 @@ func (m *memory) byFingerprint(fingerprint [32]byte) *memoryEntry {
 		return nil
 	}
 	return m.get(key)
+}
+
+// renew lets memory return e, the entry for the request with this fingerprint, until a later time.
+func (m *memory) renew(fingerprint [32]byte, e *memoryEntry, until time.Time) {
+	if key, ok := m.fingerprints.GetIfPresent(fingerprint); ok && m.get(key) == e { // else a newer one has replaced it
+		m.replies.Set(key, &memoryEntry{reply: e.reply, snapshot: e.snapshot, validUntil: until, generations: e.generations})
+	}
 }
 
 // link records that requests with this fingerprint ask for key.

@@ -275,6 +275,17 @@ func (r *remote) lookup(ctx context.Context, id entryID, generations []string) (
 	return r.parseLookup(id, values[0], values[1:]), nil
 }
 
+// confirms reports whether Redis has the generations of a digest under these keys.
+func (r *remote) confirms(ctx context.Context, generations []string, want digest) (bool, error) {
+	values, err := r.lookups.lookup(ctx, generations)
+	if err != nil {
+		return false, err
+	}
+	var l lookupResult
+	l.readGenerations(values)
+	return l.generationsFound && l.digest == want, nil
+}
+
 // readGenerations records the answers to reads of generations.
 func (l *lookupResult) readGenerations(values []*redis.StringCmd) {
 	var room [128]byte

@@ -174,47 +174,25 @@ func TestNoTier(t *testing.T) {
 }
 
 func TestGetLocal(t *testing.T) {
-	near := func(r *replica, want bool) {
-		t.Helper()
-		if value, ok := r.GetLocal(t.Context(), key("near a")); ok != want || (ok && string(value) != "value") {
-			t.Errorf("Near: %q, %v; want %v", value, ok, want)
-		}
+	now := newClock()
+	r := newReplica(t, nil, func(o *cache.Options) { o.Now = now.Now })
+	r.local("a", "")
+	r.get("a", "miss", "value", fillWith("value"))
+	now.advance(time.Minute - 1)
+	r.local("a", "value")
+	now.advance(1)
+	r.local("a", "")
+	r.get("a", "miss", "value", fillWith("value"))
+	r.local("a", "value")
+	done := r.BeginWrite(t.Context(), []string{"a"})
+	r.local("a", "")
+	r.get("a", "miss", "value", fillWith("value"))
+	r.local("a", "value") // a reply that is read during a write ...
+	done()
+	r.local("a", "") // ... is invalidated at its end
+	if hits := r.count("portico_cache_lookups_total", "memory", "hit"); hits != 3 {
+		t.Errorf("%v hits counted, want 3", hits)
 	}
-	t.Run("memory", func(t *testing.T) {
-		now := newClock()
-		r := newReplica(t, nil, func(o *cache.Options) { o.Now = now.Now })
-		near(r, false)
-		r.get("a", "miss", "value", fillWith("value"))
-		now.advance(time.Minute - 1)
-		near(r, true)
-		now.advance(1)
-		near(r, false)
-		r.get("a", "miss", "value", fillWith("value"))
-		near(r, true)
-		done := r.BeginWrite(t.Context(), []string{"a"})
-		near(r, false)
-		r.get("a", "miss", "value", fillWith("value"))
-		near(r, true) // a reply that is read during a write ...
-		done()
-		near(r, false) // ... is invalidated at its end
-		if hits := r.count("portico_cache_lookups_total", "memory", "hit"); hits != 3 {
-			t.Errorf("%v hits counted, want 3", hits)
-		}
-	})
-	t.Run("Redis", func(t *testing.T) {
-		now, s := newClock(), startRedis(t)
-		r := newReplica(t, s, func(o *cache.Options) { o.Now, o.MemoryTTL = now.Now, time.Second })
-		r.get("a", "miss", "value", fillWith("value"))
-		now.advance(time.Second - 1)
-		near(r, true)
-		now.advance(1)
-		near(r, false)
-		r.get("a", "hit", "value", failingFill) // according to Redis it is still current
-		near(r, true)
-		never := newReplica(t, s, nil) // MemoryTTL 0
-		never.get("a", "hit", "value", failingFill)
-		near(never, false)
-	})
 }
 
 // TestFingerprints checks that two equivalent requests share the reply in Redis.

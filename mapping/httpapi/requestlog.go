@@ -32,7 +32,7 @@ type trailKey struct{}
 
 // leaveTrail gives the context of a request its trail, from which [NewLogHandler] takes the
 // ids. Replies from the memory tier of the cache do without, because they call nothing that
-// logs.
+// logs, except that a failed round trip to Redis is logged at level debug without ids.
 func leaveTrail(c *gin.Context, s *state) {
 	if s.trail == nil {
 		s.trail = &trail{id: s.id, trace: s.trace}

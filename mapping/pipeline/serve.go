@@ -22,8 +22,9 @@ func (s *Pipeline) Anonymous(r *http.Request) bool {
 }
 
 // ServeCached answers r, which must be an API request, from the memory tier of the reply
-// cache, unless a role limits Guests. It runs no step of the pipeline, but returns the same response
-// as [Pipeline.Serve]. It may use buf for the body. ok is false if there is no such reply.
+// cache, which may ask Redis whether the reply is current, unless a role limits Guests. It runs no
+// step of the pipeline, but returns the same response as [Pipeline.Serve]. It may use buf for the
+// body. ok is false if there is no such reply.
 func (s *Pipeline) ServeCached(r *resource.Request, buf []byte) (response resource.Response, ok bool) {
 	if s.replyCache == nil || !s.auth.GuestsUnlimited() {
 		return response, false

@@ -19,8 +19,8 @@ import (
 // implements it; nil in [Settings] means that replies are not cached. It must be safe for
 // concurrent use.
 type Cache interface {
-	// GetLocal returns the cached reply to an identical earlier request, from memory only.
-	// fingerprint identifies the request.
+	// GetLocal returns the cached reply to an identical earlier request, if it is in memory and
+	// current, which may take a round trip to a shared cache. fingerprint identifies the request.
 	GetLocal(ctx context.Context, fingerprint [32]byte) (value []byte, ok bool)
 	// Get returns the reply cached under key, or else the result of fill. A reply is valid for at
 	// most ttl and until one of its tags changes; ttl 0 means that it is not cached. fill runs once
