@@ -26,7 +26,7 @@ A file is a list of exchanges, each with a name and steps:
     {"as": "admin", "method": "GET", "path": "/customers?limit=2", "accept": "application/json"}]}]
 Steps may also have content_type, headers and body; {{base_url}} is replaced by --url.
 In the replies, placeholders replace the base URL and datetimes of the last hour. If
-requests write, use --reset to restore the data before each exchange.`,
+requests write, use --reset to restore the data after each of them.`,
 		Example: `  contracttest record --url https://old.example --credentials credentials.yaml calls.json -o recorded/calls.json
   contracttest --url https://new.example --credentials new.yaml --exchanges recorded`,
 		Args: cobra.MinimumNArgs(1),
