@@ -79,7 +79,7 @@ func TestTraces(t *testing.T) {
 	collector := testenv.StartTraceReceiver(t)
 	old := startTraced(t, collector)
 	front := startTraced(t, collector, apptest.RoutesFile(t, "resource: customers, to: legacy"),
-		"PORTICO_LEGACY_URL="+old.Contract, "PORTICO_CACHE_REDIS_URL="+apptest.NewRedis(t).URL())
+		"PORTICO_LEGACY_URL="+old.Contract, "PORTICO_CACHE_REDIS_URL="+apptest.NewRedis(t).URL(), "PORTICO_CACHE_TIMEOUT=10s")
 	const email, searched = "grace.hopper@example.net", "searched@example.net"
 	for _, r := range []struct {
 		method, target, body, authorization string
