@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
@@ -12,6 +11,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 	"github.com/portico-commerce/portico/adapter/sqlstore/media"
+	"sync"
 )
 
 // newRecordAdapter returns an adapter that serves the records of a database.
@@ -63,7 +63,7 @@ func (a *RecordAdapter) Import(ctx context.Context, batch []adapter.Aggregate, o
 	}
 	outcomes, err := a.importAnnounced(ctx, batch, o)
 	if err == nil && !o.DryRun && !a.trial {
-		a.db.renewStatistics(ctx, outcomes)
+		a.db.renewStatistics(ctx, batch, outcomes)
 	}
 	return outcomes, err
 }
@@ -183,7 +183,11 @@ func newDatabase(ctx context.Context, db *engine.DB, records *RecordSet, media m
 // Media returns the media store, or nil if there is none.
 func (db *Database) Media() media.Store { return db.media }
 
-// A growth counts the records that imports of this process have created. PostgreSQL renews
-// the statistics of its tables from time to time; without them it mistakes the few rows
-// that a batch concerns for most of a table, and reads all of it for every batch.
-type growth struct{ created atomic.Int64 }
+// A growth counts the records that imports of this process have created, by resource. PostgreSQL
+// renews the statistics of its tables from time to time; without them it mistakes the few rows
+// that a batch concerns for most of a table, and reads all of it for every batch, or for every row
+// that refers to it.
+type growth struct {
+	mu      sync.Mutex
+	created map[adapter.Resource]int64
+}

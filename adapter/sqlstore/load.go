@@ -171,33 +171,42 @@ func (db *DB) clearAndLoad(ctx context.Context, op string, data *adapter.Dataset
 	return err
 }
 
-// firstStatistics is the number of new records after which the statistics are renewed
+// firstStatistics is the number of new records of a resource after which the statistics are renewed
 // first, and statisticsFactor multiplies that number for each further renewal.
 const (
 	firstStatistics  = 500
-	statisticsFactor = 4
+	statisticsFactor = 8
 )
 
 // add counts an import, and reports whether it is time to renew the statistics.
-func (g *growth) add(outcomes []adapter.Imported) bool {
-	var created int64
-	for _, o := range outcomes {
-		if o.Outcome == adapter.ImportCreated || o.Outcome == adapter.ImportChanged {
-			created++
+func (g *growth) add(batch []adapter.Aggregate, outcomes []adapter.Imported) (due bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.created == nil {
+		g.created = map[adapter.Resource]int64{}
+	}
+	for i, o := range outcomes {
+		if o.Outcome != adapter.ImportCreated && o.Outcome != adapter.ImportChanged {
+			continue
 		}
+		resource := batch[i].Record.Schema.Resource
+		if batch[i].PartsOnly && len(batch[i].PartsOf) > 0 {
+			resource = batch[i].PartsOf[0]
+		}
+		g.created[resource]++
+		next := int64(firstStatistics)
+		for next < g.created[resource] {
+			next *= statisticsFactor
+		}
+		due = due || next == g.created[resource]
 	}
-	now := g.created.Add(created)
-	due := int64(firstStatistics)
-	for due*statisticsFactor <= now {
-		due *= statisticsFactor
-	}
-	return now-created < due && due <= now
+	return due
 }
 
 // renewStatistics renews the statistics of all tables after an import, if they are due.
 // Its failure does not fail the import: the next plans are slow, not wrong.
-func (db *Database) renewStatistics(ctx context.Context, outcomes []adapter.Imported) {
-	if db.Engine.Analyze != "" && db.growth.add(outcomes) {
+func (db *Database) renewStatistics(ctx context.Context, batch []adapter.Aggregate, outcomes []adapter.Imported) {
+	if db.Engine.Analyze != "" && db.growth.add(batch, outcomes) {
 		_, _ = db.Writer.ExecContext(ctx, db.Engine.Analyze)
 	}
 }

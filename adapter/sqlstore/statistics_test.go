@@ -1,29 +1,37 @@
 package sqlstore
 
 import (
-	"github.com/portico-commerce/portico/adapter"
 	"slices"
 	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
 )
 
 // TestGrowth counts imports until the statistics are due.
 func TestGrowth(t *testing.T) {
+	product := adapter.Aggregate{Record: adapter.NewRecord(&adapter.Schema{Resource: adapter.Products})}
+	images := adapter.Aggregate{Record: product.Record, PartsOnly: true, PartsOf: []adapter.Resource{adapter.ProductImages}}
+	type batch struct {
+		one     adapter.Aggregate
+		created int
+		want    bool
+	}
 	for _, c := range []struct {
 		name    string
-		batches []int // created records
-		want    []bool
+		batches []batch
 	}{
-		{"small batches", []int{100, 399, 1, 100, 1399, 1}, []bool{false, false, true, false, false, true}},
-		{"a batch beyond several limits", []int{9000, 22_999, 1}, []bool{true, false, true}},
-		{"nothing created", []int{0, 500, 0}, []bool{false, true, false}},
+		{"small batches", []batch{{product, 100, false}, {product, 399, false}, {product, 1, true}, {product, 100, false}, {product, 3399, false}, {product, 1, true}}},
+		{"a batch beyond several limits", []batch{{product, 9000, true}, {product, 22_999, false}, {product, 1, true}}},
+		{"nothing created", []batch{{product, 0, false}, {product, 500, true}, {product, 0, false}}},
+		{"the tables of images are empty when products are stored", []batch{{product, 9000, true}, {images, 499, false}, {images, 1, true}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var g growth
-			for i, n := range c.batches {
-				outcomes := slices.Repeat([]adapter.Imported{{Outcome: adapter.ImportCreated}}, n)
+			for i, b := range c.batches {
+				outcomes := slices.Repeat([]adapter.Imported{{Outcome: adapter.ImportCreated}}, b.created)
 				outcomes = append(outcomes, adapter.Imported{Outcome: adapter.ImportEqual})
-				if got := g.add(outcomes); got != c.want[i] {
-					t.Errorf("batch %d: %t, want %t", i, got, c.want[i])
+				if got := g.add(slices.Repeat([]adapter.Aggregate{b.one}, b.created+1), outcomes); got != b.want {
+					t.Errorf("batch %d: %t, want %t", i, got, b.want)
 				}
 			}
 		})
