@@ -209,7 +209,7 @@ func (c *Cache) confirm(ctx context.Context, e *memoryEntry) bool {
 	return ok
 }
 
-// validUntil returns until when memory may return a reply that was current at since without asking Redis.
+// validUntil returns the end of the time in which memory may return r without asking Redis. r was current at since.
 func (c *Cache) validUntil(r *reply, since time.Time) time.Time {
 	until := r.made.Add(r.ttl)
 	if c.remote != nil && since.Add(c.memoryTTL).Before(until) {
@@ -310,7 +310,7 @@ const (
 type metrics struct {
 	lookups       *prometheus.CounterVec
 	memoryHits    prometheus.Counter // hits of lookups in memory, resolved once because they are frequent
-	redisHits     prometheus.Counter // the same of Redis
+	redisHits     prometheus.Counter // hits of lookups in Redis
 	invalidations prometheus.Counter
 	epochs        prometheus.Counter
 	commands      *prometheus.CounterVec

@@ -53,9 +53,9 @@
 //     If another invalidation is missed while it starts the epoch, it starts yet another one.
 //  7. With Redis, memory answers without asking Redis for at most MemoryTTL, and invalidates the
 //     tags that other replicas publish. It is invalidated when Redis is lost and when it is back.
-//     After MemoryTTL, [Cache.GetLocal] reads the generations of a reply that is in memory. If Redis
-//     has those that were read before the reply was made, it is current, and not transferred again.
-//     This does not hold for a reply that was made under a lease.
+//     After MemoryTTL, [Cache.GetLocal] reads only the generations of a reply in memory. If they have
+//     not changed since before the reply was made, the reply is current, and is not read again. A
+//     reply that was made under a lease is always read again.
 //     While Redis is unavailable, memory is the only tier, and knows only the writes of its own
 //     process.
 //  8. Concurrent callers that miss the same key under the same generations share one fill.

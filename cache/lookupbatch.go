@@ -35,7 +35,7 @@ type lookupBatch struct {
 type roundTrip struct {
 	ctx    context.Context // of the first lookup
 	keys   []string        // each of them once
-	second *time.Timer     // makes it while another one is under way; nil if it does not wait
+	second *time.Timer     // sends it beside the one that is under way; nil if it need not wait
 	values []*redis.StringCmd
 	err    error
 	done   chan struct{} // closed when values or err is set

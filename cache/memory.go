@@ -23,10 +23,10 @@ type memoryEntry struct {
 	reply
 	snapshot   snapshot
 	validUntil time.Time // until then it may be returned without asking Redis
-	// generations are the keys of the generations in Redis that the digest is of. As long as Redis has them, the entry
-	// is current. nil: only the reply in Redis itself is known to be current.
+	// generations are the keys in Redis of the generations that the digest covers. The entry is current until one of
+	// them changes. nil: the generations do not decide, and the reply must be read from Redis.
 	generations []string
-	unanswered  atomic.Bool // GetLocal has asked Redis in vain for the call of Get that follows
+	unanswered  atomic.Bool // Redis did not answer GetLocal, so that the next call of Get need not ask
 }
 
 // size returns the memory that the entry takes.

@@ -71,8 +71,8 @@ func (d *Database) Records(ctx context.Context, p Part) iter.Seq2[adapter.Aggreg
 	return d.RecordsBetween(ctx, p, -1, endless)
 }
 
-// RecordsBetween is Records for the records with keys in (after, through]. So have the skipped
-// rows. It yields all records of the parts [Websites], [Directory], [CustomerGroups] and [Taxes],
+// RecordsBetween is Records for keys in (after, through]. Skipped rows with other keys are not reported
+// either. It yields all records of the parts [Websites], [Directory], [CustomerGroups] and [Taxes],
 // which are small, whatever the keys are.
 func (d *Database) RecordsBetween(ctx context.Context, p Part, after, through adapter.Key) iter.Seq2[adapter.Aggregate, error] {
 	if read, ok := d.wholeReaders()[p]; ok {
