@@ -18,8 +18,13 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// concurrentClients is the number of clients that write at the same time.
-const concurrentClients = 50
+const (
+	// concurrentClients is the number of clients that write at the same time.
+	concurrentClients = 50
+	// concurrentUploads is the number of clients that upload an image of one name: one after another gets
+	// its file name synced to disk, within upstream.timeout of the last one, and a disk may be slow.
+	concurrentUploads = 20
+)
 
 // TestConcurrentWrites checks that no write is lost or made twice if many clients make the
 // same write at the same time, and that all but one are refused where only one can
@@ -39,7 +44,7 @@ func TestConcurrentWrites(t *testing.T) {
 
 // testConcurrentWrites runs the cases of TestConcurrentWrites on one database and dialect.
 func testConcurrentWrites(t *testing.T, engine, dsn string, d *contract.Dialect) {
-	server := apptest.StartDemoOn(t, dsn, d.Name)
+	server := apptest.StartDemoOn(t, dsn, d.Name, "PORTICO_UPSTREAM_TIMEOUT=20s", "PORTICO_UPSTREAM_MAX_WAIT=5s")
 	admin := apptest.NewClient(t, server.Contract, apptest.DemoAdmin())
 	documented := d.Name == "documented"
 	either := func(documentedText, magentoText string) string {
@@ -213,7 +218,7 @@ func testConcurrentImages(t *testing.T, admin *apptest.Client) {
 	}
 	body := `{"file_name":"same","file_mime_type":"image/gif","file_content":"` + base64.StdEncoding.EncodeToString(content.Bytes()) + `"}`
 	ids := map[string]bool{}
-	for _, got := range callConcurrently(t, admin, slices.Repeat([]request{{http.MethodPost, "/products/2/images", body}}, concurrentClients)) {
+	for _, got := range callConcurrently(t, admin, slices.Repeat([]request{{http.MethodPost, "/products/2/images", body}}, concurrentUploads)) {
 		if got.Status != http.StatusOK {
 			t.Errorf("%d %s", got.Status, got.Body)
 		}
@@ -228,7 +233,7 @@ func testConcurrentImages(t *testing.T, admin *apptest.Client) {
 			t.Errorf("%s: %d, %d bytes of %d", listed.URL, got.Status, len(got.Body), content.Len())
 		}
 	}
-	for n := range concurrentClients {
+	for n := range concurrentUploads {
 		name := fmt.Sprintf("same_%d.gif", n)
 		if n == 0 {
 			name = "same.gif"
@@ -237,7 +242,7 @@ func testConcurrentImages(t *testing.T, admin *apptest.Client) {
 			t.Errorf("no image is %s", url)
 		}
 	}
-	if len(ids) != concurrentClients || len(list) != concurrentClients {
-		t.Errorf("%d images are listed and %d were created, want %d", len(list), len(ids), concurrentClients)
+	if len(ids) != concurrentUploads || len(list) != concurrentUploads {
+		t.Errorf("%d images are listed and %d were created, want %d", len(list), len(ids), concurrentUploads)
 	}
 }
