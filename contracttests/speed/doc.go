@@ -43,8 +43,8 @@
 //
 // # How it is tested
 //
-// TestReads and TestWrites check that the program and the floors give the same replies and write the
-// same rows. A benchmark fails if any reply has an unexpected status. TestGeneratedProducts compares
+// TestReads, TestGrowths and TestWrites check that the program and the floors give the same replies and
+// write the same rows. A benchmark fails if any reply has an unexpected status. TestGeneratedProducts compares
 // replies about generated products with replies about the same products that the program has written
 // itself, on each engine. TestGuideIndexes runs the statements of the guide to large catalogs, and
 // checks that the engines use the indexes.

@@ -137,6 +137,10 @@ func newDatabaseFloor(driver, dsn string) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	categories, err := newCategoryFloor(db)
+	if err != nil {
+		return nil, err
+	}
 	writes, err := newWriteFloor(driver, dsn)
 	if err != nil {
 		return nil, err
@@ -144,6 +148,7 @@ func newDatabaseFloor(driver, dsn string) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /api/rest/products/", products)
 	mux.Handle("GET /api/rest/products", products)
+	mux.Handle("GET /api/rest/products/{id}/categories", categories)
 	mux.HandleFunc("GET /api/rest/stockitems/{id}", stock.one)
 	mux.HandleFunc("GET /api/rest/stockitems", stock.list)
 	mux.HandleFunc("GET /api/rest/orders", orders.list)

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/base64"
+	"errors"
 	"math"
 	"net/http"
 	"slices"
@@ -21,6 +22,8 @@ import (
 // for an Admin, with two prepared statements for a Guest and one for an Admin.
 type productFloor struct {
 	single, singleParts, list, listParts, admin *floorStmt
+	own                                         *floorStmt // values of own attributes, which are ownNames
+	ownNames                                    []string
 	percent                                     map[int64]int64 // by tax class, in ten-thousandths
 	pages                                       sync.Pool
 }
@@ -90,6 +93,7 @@ func newProductFloor(db *floorDatabase) (*productFloor, error) {
 		&f.list: "SELECT " + guestColumns + " FROM product_listing AS l JOIN product AS p ON p.entity_id = l.product_id" +
 			" WHERE l.store_id = 1 ORDER BY l.product_id LIMIT 10",
 		&f.listParts: strings.ReplaceAll(parts, "LIST", "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10"),
+		&f.own:       "SELECT product_id, value FROM product_default_value WHERE product_id BETWEEN ?1 AND ?2 ORDER BY product_id, attribute",
 		&f.admin:     "SELECT " + strings.Join(adminNames, ", ") + " FROM product ORDER BY entity_id LIMIT 100",
 	} {
 		var err error
@@ -111,7 +115,20 @@ func newProductFloor(db *floorDatabase) (*productFloor, error) {
 		}
 		f.percent[class] = units(asText(rate))
 	}
-	return f, rates.Err()
+	return f, errors.Join(rates.Err(), f.readOwnNames(db))
+}
+
+// readOwnNames reads the names of own attributes, of which each product has all.
+func (f *productFloor) readOwnNames(db *floorDatabase) error {
+	names, err := db.prepare("SELECT attribute FROM product_default_value WHERE product_id = (SELECT MIN(product_id) FROM product_default_value) ORDER BY attribute")
+	if err != nil {
+		return err
+	}
+	values := make([]any, 1)
+	return errors.Join(each(context.Background(), names, values, func() error {
+		f.ownNames = append(f.ownNames, values[0].(string))
+		return nil
+	}), names.Close())
 }
 
 // ServeHTTP answers GET /api/rest/products/:id, /api/rest/products and, as for an Admin,
@@ -351,6 +368,10 @@ func (f *productFloor) hundred(ctx context.Context, page *floorPage) error {
 	if err := page.read(ctx, f.admin, len(adminNames)); err != nil {
 		return err
 	}
+	own, err := f.ownValues(ctx, page)
+	if err != nil {
+		return err
+	}
 	out := append(page.out, '{')
 	for i := range page.products {
 		p := &page.products[i]
@@ -365,10 +386,28 @@ func (f *productFloor) hundred(ctx context.Context, page *floorPage) error {
 			out = append(append(append(out, '"'), name...), `":`...)
 			out = appendFloorValue(out, p.values[at], name == "weight" || name == "price" || name == "special_price")
 		}
+		for at, name := range f.ownNames {
+			out = append(append(append(out, `,"`...), name...), `":`...)
+			out = appendFloorText(out, own[i*len(f.ownNames)+at])
+		}
 		out = append(out, '}')
 	}
 	page.out = append(out, '}')
 	return nil
+}
+
+// ownValues returns the values of own attributes of all products of a page, if there are such attributes.
+func (f *productFloor) ownValues(ctx context.Context, page *floorPage) (own []string, err error) {
+	if len(f.ownNames) == 0 {
+		return nil, nil
+	}
+	own = make([]string, 0, len(page.ids)*len(f.ownNames))
+	values := make([]any, 2)
+	err = each(ctx, f.own, values, func() error {
+		own = append(own, values[1].(string))
+		return nil
+	}, page.ids[0], page.ids[len(page.ids)-1])
+	return own, err
 }
 
 // units parses a decimal as an integer in ten-thousandths.

@@ -19,15 +19,28 @@ type store struct {
 	driver, dsn string   // of the floor
 }
 
+// A storeMaker makes a store in dir and runs statements for it, which are in the SQL of SQLite.
+type storeMaker func(b testing.TB, dir string, statements ...string) store
+
 // newStore makes a store in a file of SQLite in dir, with a thousand products and a hundred orders.
-func newStore(b testing.TB, dir string) store {
+func newStore(b testing.TB, dir string, statements ...string) store {
 	b.Helper()
 	db, _ := demotest.NewCatalog(b, dir, 1000)
 	if err := db.Close(); err != nil {
 		b.Fatal(err)
 	}
 	path := filepath.Join(dir, "demo.db")
-	addOrders(b, path, 100)
+	pool, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = pool.Close() }()
+	addOrders(b, pool, 100)
+	for _, text := range statements {
+		if _, err := pool.Exec(text); err != nil {
+			b.Fatal(err)
+		}
+	}
 	return store{
 		environ: []string{"PORTICO_SQL_DSN=sqlite:" + path, "PORTICO_SQL_MEDIA_DIR=" + filepath.Join(dir, "media")},
 		driver:  "sqlite", dsn: "file:" + path + "?_pragma=query_only(1)&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)",
@@ -35,14 +48,8 @@ func newStore(b testing.TB, dir string) store {
 }
 
 // addOrders copies the first order with its parts.
-func addOrders(b testing.TB, path string, copies int) {
+func addOrders(b testing.TB, pool *sql.DB, copies int) {
 	b.Helper()
-	pool, err := sql.Open("sqlite", "file:"+path)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = pool.Close() }()
-	const made = "WITH RECURSIVE made(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM made WHERE n < ?1) "
 	for table, columns := range map[string]struct{ key, parent string }{
 		"sales_order": {"entity_id", ""}, "order_item": {"item_id", "order_id"}, "order_address": {"entity_id", "parent_id"}, "order_comment": {"entity_id", "parent_id"},
 	} {
@@ -65,7 +72,7 @@ func addOrders(b testing.TB, path string, copies int) {
 			}
 			into, from = into+", "+name, from+", "+value
 		}
-		if _, err := pool.Exec("INSERT INTO "+table+" ("+into[2:]+") "+made+"SELECT "+from[2:]+" FROM "+table+", made"+where, copies); err != nil {
+		if _, err := pool.Exec("INSERT INTO " + table + " (" + into[2:] + ") " + fmt.Sprintf(made, copies) + "SELECT " + from[2:] + " FROM " + table + ", made" + where); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -111,7 +118,7 @@ func reads() []reading {
 // engines are the databases of BenchmarkRead.
 var engines = []struct {
 	name     string
-	newStore func(b testing.TB, dir string) store
+	newStore storeMaker
 }{{"sqlite", newStore}, {"postgres", newPostgresStore}, {"mariadb", newMariaDBStore}}
 
 // BenchmarkRead compares reads that reach the database with floors.

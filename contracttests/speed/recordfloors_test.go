@@ -171,3 +171,30 @@ func (f *orderFloor) list(w http.ResponseWriter, r *http.Request) {
 	}
 	writeJSON(w, http.StatusOK, append(out, '}'))
 }
+
+// A categoryFloor answers GET /products/:id/categories.
+type categoryFloor struct{ list *floorStmt }
+
+func newCategoryFloor(db *floorDatabase) (f *categoryFloor, err error) {
+	f = &categoryFloor{}
+	f.list, err = db.prepare("SELECT category_id FROM product_category WHERE product_id = ?1 ORDER BY category_id")
+	return f, err
+}
+
+func (f *categoryFloor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	id, _ := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	values := make([]any, 1)
+	out := append(make([]byte, 0, 32<<10), '[')
+	err := each(r.Context(), f.list, values, func() error {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = appendColumns(out, []string{"category_id"}, values, func(string) bool { return false })
+		return nil
+	}, id)
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	writeJSON(w, http.StatusOK, append(out, ']'))
+}

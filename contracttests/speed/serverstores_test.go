@@ -17,23 +17,23 @@ import (
 
 // newPostgresStore makes a store like newStore's on a PostgreSQL server of its own, and newMariaDBStore on a
 // MariaDB server. They are for reads only: the counters of keys do not follow the rows.
-func newPostgresStore(b testing.TB, dir string) store {
+func newPostgresStore(b testing.TB, dir string, statements ...string) store {
 	b.Helper()
 	dsn := sqltest.StartPostgres(b).Database("shop")
-	return newServerStore(b, dir, dsn, store{driver: "pgx", dsn: dsn}, "SET LOCAL session_replication_role = replica")
+	return newServerStore(b, dir, dsn, store{driver: "pgx", dsn: dsn}, "SET LOCAL session_replication_role = replica", statements)
 }
 
-func newMariaDBStore(b testing.TB, dir string) store {
+func newMariaDBStore(b testing.TB, dir string, statements ...string) store {
 	b.Helper()
 	dsn := sqltest.StartMariaDB(b).Database("shop")
-	return newServerStore(b, dir, dsn, store{driver: "mysql", dsn: strings.TrimPrefix(dsn, "mysql:")}, "SET FOREIGN_KEY_CHECKS = 0, sql_mode = 'NO_AUTO_VALUE_ON_ZERO'")
+	return newServerStore(b, dir, dsn, store{driver: "mysql", dsn: strings.TrimPrefix(dsn, "mysql:")}, "SET FOREIGN_KEY_CHECKS = 0, sql_mode = 'NO_AUTO_VALUE_ON_ZERO'", statements)
 }
 
 // newServerStore fills s, an empty database of a server, whose DSN for the program is dsn. anyOrder is the statement
-// after which rows may be stored in any order, because no foreign keys are checked.
-func newServerStore(b testing.TB, dir, dsn string, s store, anyOrder string) store {
+// after which rows may be stored in any order, because no foreign keys are checked; statements are those of newStore.
+func newServerStore(b testing.TB, dir, dsn string, s store, anyOrder string, statements []string) store {
 	b.Helper()
-	original := newStore(b, dir)
+	original := newStore(b, dir, statements...)
 	db, err := sqlstore.Open(b.Context(), sqlstore.Options{DSN: dsn, Migrate: true})
 	if err == nil {
 		err = errors.Join(db.Close(), copyTables(b, filepath.Join(dir, "demo.db"), s, anyOrder))
