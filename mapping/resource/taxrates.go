@@ -48,7 +48,7 @@ func FoldPostcode(text string) string { return adapter.Fold(strings.TrimSpace(te
 
 // TaxRates are the tax rates of a shop, indexed by the place where they apply.
 type TaxRates struct {
-	places  map[ratePlace]*placeRates
+	places  map[ratePlace]placeRates
 	regions map[regionName]int64 // ids by code and by name
 }
 
@@ -62,15 +62,13 @@ type ratePlace struct {
 // A regionName is the code or the name of a region, folded.
 type regionName struct{ country, name string }
 
-// placeRates are the rates of a place.
+// placeRates are the rates of a place. As most places of a shop with tens of thousands of rates have one, they
+// are sorted slices, which take a tenth of the memory of maps.
 type placeRates struct {
-	byPostcode map[string][]*taxRate // that are no ranges
-	ranges     []rateRange           // by ascending first number
-	// firsts has, of every rule and product tax class, the first of the rates that are no ranges.
-	firsts map[ruleOfClass]*taxRate
+	byPostcode []*taxRate  // those that are no ranges, by postcode
+	ranges     []rateRange // by ascending first number
+	firsts     []*taxRate  // of every rule and product tax class, the first of byPostcode
 }
-
-type ruleOfClass struct{ rule, class int64 }
 
 // A rateRange is a rate for a range of numbers. furthest is the greatest end of it and of the ranges
 // before it.
@@ -81,44 +79,60 @@ type rateRange struct {
 
 // newTaxRates indexes rates. regions has the ids of regions by code and by name.
 func newTaxRates(rates []taxRate, regions map[regionName]int64) *TaxRates {
-	t := &TaxRates{places: map[ratePlace]*placeRates{}, regions: regions}
+	t := &TaxRates{places: map[ratePlace]placeRates{}, regions: regions}
+	sorted := make([]*taxRate, len(rates))
 	for i := range rates {
 		rate := &rates[i]
-		place := ratePlace{rate.customerClass, rate.country, t.regionID(rate.country, rate.region, rate.regionID)}
-		if rate.region != "" && place.region == 0 {
+		named := rate.region != ""
+		rate.regionID = t.regionID(rate.country, rate.region, rate.regionID)
+		if named && rate.regionID == 0 {
 			// No address but one with the same text is in a region that the directory lacks.
-			place.region = -int64(len(regions)) - 1
-			regions[regionName{rate.country, rate.region}] = place.region
+			rate.regionID = -int64(len(regions)) - 1
+			regions[regionName{rate.country, rate.region}] = rate.regionID
 		}
-		rate.regionID = place.region
-		at := t.places[place]
-		if at == nil {
-			at = &placeRates{byPostcode: map[string][]*taxRate{}, firsts: map[ruleOfClass]*taxRate{}}
-			t.places[place] = at
-		}
-		at.add(rate)
+		sorted[i] = rate
 	}
-	for _, at := range t.places {
-		slices.SortStableFunc(at.ranges, func(a, b rateRange) int { return cmp.Compare(a.from, b.from) })
-		furthest := int64(math.MinInt64)
-		for i := range at.ranges {
-			furthest = max(furthest, at.ranges[i].to)
-			at.ranges[i].furthest = furthest
+	slices.SortStableFunc(sorted, func(a, b *taxRate) int {
+		return cmp.Or(cmp.Compare(a.customerClass, b.customerClass), cmp.Compare(a.country, b.country), cmp.Compare(a.regionID, b.regionID), cmp.Compare(a.postcode, b.postcode))
+	})
+	for len(sorted) > 0 {
+		place := sorted[0].place()
+		end := slices.IndexFunc(sorted, func(r *taxRate) bool { return r.place() != place })
+		if end < 0 {
+			end = len(sorted)
 		}
+		t.places[place] = newPlaceRates(sorted[:end:end])
+		sorted = sorted[end:]
 	}
 	return t
 }
 
-func (p *placeRates) add(rate *taxRate) {
-	if rate.isRange {
-		p.ranges = append(p.ranges, rateRange{taxRate: rate})
-		return
+// place returns the place of a rate, whose region has an id.
+func (r *taxRate) place() ratePlace { return ratePlace{r.customerClass, r.country, r.regionID} }
+
+// newPlaceRates returns the rates of a place, which are sorted by postcode. It takes rates over.
+func newPlaceRates(rates []*taxRate) (p placeRates) {
+	for _, rate := range rates {
+		if rate.isRange {
+			p.ranges = append(p.ranges, rateRange{taxRate: rate})
+		}
 	}
-	p.byPostcode[rate.postcode] = append(p.byPostcode[rate.postcode], rate)
-	key := ruleOfClass{rate.rule, rate.class}
-	if first := p.firsts[key]; first == nil || compareRates(rate, first) < 0 {
-		p.firsts[key] = rate
+	slices.SortStableFunc(p.ranges, func(a, b rateRange) int { return cmp.Compare(a.from, b.from) })
+	furthest := int64(math.MinInt64)
+	for i := range p.ranges {
+		furthest = max(furthest, p.ranges[i].to)
+		p.ranges[i].furthest = furthest
 	}
+	p.byPostcode = slices.DeleteFunc(rates, func(r *taxRate) bool { return r.isRange })
+	p.firsts = p.byPostcode
+	if len(p.firsts) > 1 {
+		p.firsts = slices.Clone(p.firsts)
+		slices.SortStableFunc(p.firsts, func(a, b *taxRate) int {
+			return cmp.Or(cmp.Compare(a.rule, b.rule), cmp.Compare(a.class, b.class), compareRates(a, b))
+		})
+		p.firsts = slices.Clip(slices.CompactFunc(p.firsts, func(a, b *taxRate) bool { return a.rule == b.rule && a.class == b.class }))
+	}
+	return p
 }
 
 // regionID returns the id of a region, 0 for none.
@@ -128,6 +142,9 @@ func (t *TaxRates) regionID(country, name string, id int64) int64 {
 	}
 	return t.regions[regionName{country, name}]
 }
+
+// A ruleOfClass is a rule of rates for one product tax class.
+type ruleOfClass struct{ rule, class int64 }
 
 // compareRates orders the rates of one rule and product tax class that apply at an address. The first
 // one counts.
@@ -149,9 +166,8 @@ func (t *TaxRates) At(address TaxAddress, customerClass int64) ClassRates {
 	firsts := map[ruleOfClass]*taxRate{}
 	for _, class := range slices.Compact([]int64{0, customerClass}) {
 		for _, region := range slices.Compact([]int64{0, region}) {
-			if at := t.places[ratePlace{class, address.Country, region}]; at != nil {
-				at.find(&wanted, firsts)
-			}
+			at := t.places[ratePlace{class, address.Country, region}]
+			at.find(&wanted, firsts)
 		}
 	}
 	chosen := make([]*taxRate, 0, len(firsts))
@@ -200,8 +216,9 @@ func (p *placeRates) find(wanted *postcode, firsts map[ruleOfClass]*taxRate) {
 		}
 	}
 	for _, text := range wanted.texts {
-		for _, rate := range p.byPostcode[text] {
-			add(rate)
+		at, _ := slices.BinarySearchFunc(p.byPostcode, text, func(r *taxRate, text string) int { return cmp.Compare(r.postcode, text) })
+		for ; at < len(p.byPostcode) && p.byPostcode[at].postcode == text; at++ {
+			add(p.byPostcode[at])
 		}
 	}
 	if !wanted.isNumber && !wanted.isRange {
