@@ -42,7 +42,7 @@ func (h *CategoryAssignments) ListProductCategories(ctx context.Context, c *reso
 	}
 	assignments, err := h.AllRows(ctx, adapter.ListParams{Query: adapter.Query{
 		Where: []adapter.Condition{resource.IntegerEquals("product_id", product.Get("entity_id").Int())}, OrderBy: "category_id",
-	}}, c.Limits, shown)
+	}, Only: h.ListAttributes(c)}, c.Limits, shown)
 	if err != nil {
 		return nil, err
 	}
