@@ -64,6 +64,20 @@ func (r *postgresRows) Scan(dest ...any) error {
 			err = into.scanText(raw)
 		case *bool: // flags are stored as integers, which the driver does not convert
 			*into, err = strconv.ParseBool(string(raw))
+		case *int: // the driver would plan how to scan each column of each row
+			*into, err = strconv.Atoi(string(raw))
+		case *int64:
+			*into, err = strconv.ParseInt(string(raw), 10, 64)
+		case *string:
+			if *into = string(raw); raw == nil {
+				err = errNull
+			}
+		case *sql.NullInt64:
+			if *into = (sql.NullInt64{Valid: raw != nil}); into.Valid {
+				into.Int64, err = strconv.ParseInt(string(raw), 10, 64)
+			}
+		case *sql.NullString:
+			*into = sql.NullString{String: string(raw), Valid: raw != nil}
 		default:
 			err = r.types.Scan(r.fields[i].DataTypeOID, r.fields[i].Format, raw, into)
 		}
@@ -74,7 +88,10 @@ func (r *postgresRows) Scan(dest ...any) error {
 	return nil
 }
 
-var errColumns = errors.New("the statement returns another number of columns")
+var (
+	errColumns = errors.New("the statement returns another number of columns")
+	errNull    = errors.New("a column is null that must not be")
+)
 
 // Close ends the rows, and returns their connection to its pool.
 func (r *postgresRows) Close() error {
