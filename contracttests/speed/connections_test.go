@@ -52,7 +52,7 @@ func exchangeAll(all []openConnection, requests int, path func(request int) stri
 			reader := bufio.NewReader(nil)
 			own := (len(all) - worker + workers - 1) / workers // connections of this worker
 			for i, n := worker, 0; i < requests; i, n = i+workers, n+1 {
-				if err := all[worker+n%own*workers].exchange(reader, path(i)); err != nil {
+				if err := all[worker+n%own*workers].exchange(reader, guestRead(path(i))); err != nil {
 					failed <- err
 					return
 				}
@@ -64,9 +64,14 @@ func exchangeAll(all []openConnection, requests int, path func(request int) stri
 	return <-failed
 }
 
-// exchange reads a path as a Guest.
-func (c openConnection) exchange(reader *bufio.Reader, path string) error {
-	if _, err := fmt.Fprintf(c, "GET /api/rest%s HTTP/1.1\r\nHost: shop\r\nAccept: application/json\r\n\r\n", path); err != nil {
+// guestRead returns a request that reads a path as a Guest.
+func guestRead(path string) string {
+	return "GET /api/rest" + path + " HTTP/1.1\r\nHost: shop\r\nAccept: application/json\r\n\r\n"
+}
+
+// exchange sends a request, and reads the reply, which must be a success.
+func (c openConnection) exchange(reader *bufio.Reader, request string) error {
+	if _, err := io.WriteString(c, request); err != nil {
 		return err
 	}
 	reader.Reset(c)
@@ -78,7 +83,8 @@ func (c openConnection) exchange(reader *bufio.Reader, path string) error {
 		return err
 	}
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", path, response.Status)
+		line, _, _ := strings.Cut(request, "\r\n")
+		return fmt.Errorf("%s: %s", line, response.Status)
 	}
 	return nil
 }
