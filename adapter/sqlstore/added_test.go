@@ -91,7 +91,7 @@ func addAdded(t testing.TB, db *DB, schemas *adapter.Schemas) {
 // TestConformanceOfAddedAttributes runs the conformance suite on the added attributes
 // alone, so that every query on them is compared with adapter.Apply.
 func TestConformanceOfAddedAttributes(t *testing.T) {
-	sqltest.EachEngineNightly(t, testConformanceOfAddedAttributes)
+	sqltest.EachEngineFullSuite(t, testConformanceOfAddedAttributes)
 }
 
 func testConformanceOfAddedAttributes(t *testing.T, e sqltest.Engine) {

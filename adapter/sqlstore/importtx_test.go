@@ -13,7 +13,7 @@ import (
 // the number of products that are new or unchanged.
 func TestImportStatements(t *testing.T) {
 	const more = 8 // as one statement looks for at most 128 keys, and there are 200 images
-	sqltest.EachEngineNightly(t, func(t *testing.T, e sqltest.Engine) {
+	sqltest.EachEngineFullSuite(t, func(t *testing.T, e sqltest.Engine) {
 		var statements sqltest.Statements
 		db := OpenWith(t, Options{DSN: NewDemo(t, e), SecretKey: SecretKey, Wrap: statements.Wrap})
 		shop := importedShop{db.records.Schemas}

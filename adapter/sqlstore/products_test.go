@@ -96,7 +96,7 @@ func oneVariant(t *testing.T, names ...string) func(name string) bool {
 // views, websites and categories show, so that every query on the scoped tables is
 // compared with adapter.Apply.
 func TestConformanceInStoreViews(t *testing.T) {
-	sqltest.EachEngineNightly(t, testConformanceInStoreViews)
+	sqltest.EachEngineFullSuite(t, testConformanceInStoreViews)
 }
 
 func testConformanceInStoreViews(t *testing.T, e sqltest.Engine) {

@@ -67,52 +67,27 @@ func (e Engine) Sampled(tb testing.TB) func() bool {
 	return func() bool { return sample.Takes(oneIn) }
 }
 
-// EachEngine runs a test on every engine, in parallel, since tests mostly wait for servers. MariaDB
-// has a sample of these tests outside nightly runs.
+// EachEngine runs a test on every engine, outside nightly runs on one of them. Runs take turns, and the tests of
+// a run differ in the engine, as their SQL differs between engines only in the parts that package engine defines.
 func EachEngine(t *testing.T, test func(t *testing.T, e Engine)) {
-	inParallel(t, sampledEngines(t), test)
+	inParallel(t, testenv.Rows(t, Engines(), 3), test)
 }
 
-// EachSQL is EachEngine for tests of the SQL that is written for one engine. All run on MariaDB.
+// EachSQL runs a test of the SQL that is written for one engine on every engine, in parallel, since tests mostly
+// wait for servers.
 func EachSQL(t *testing.T, test func(t *testing.T, e Engine)) { inParallel(t, Engines(), test) }
 
 // EachServer is EachSQL without SQLite.
 func EachServer(t *testing.T, test func(t *testing.T, e Engine)) { inParallel(t, Servers(), test) }
 
-// EachEngineFullSuite runs a conformance suite on every engine in parallel. With -short
-// it uses PostgreSQL alone, since the race detector slows SQLite, which is written in
-// Go, more than tenfold.
+// EachEngineFullSuite is EachEngine for a conformance suite. With -short it uses PostgreSQL alone, since the race
+// detector slows SQLite, which is written in Go, more than tenfold.
 func EachEngineFullSuite(t *testing.T, test func(t *testing.T, e Engine)) {
-	engines := sampledEngines(t)
 	if testing.Short() {
-		engines = Servers()
+		EachServer(t, test)
+		return
 	}
-	inParallel(t, engines, test)
-}
-
-// sampledEngines lists the engines for a test whose SQL differs between MariaDB and PostgreSQL only
-// in the parts that package engine defines: one run in four includes MariaDB.
-func sampledEngines(t *testing.T) []Engine {
-	t.Helper()
-	const oneIn = 4
-	engines := Engines()
-	if last := len(engines) - 1; engines[last].Name == "mariadb" && !testenv.NewSample(t).Takes(oneIn) {
-		return engines[:last]
-	}
-	return engines
-}
-
-// EachEngineNightly is EachEngineFullSuite for a variant of a suite that every engine
-// runs anyway. Outside nightly runs it uses one engine.
-func EachEngineNightly(t *testing.T, test func(t *testing.T, e Engine)) {
-	engines := Engines()
-	switch {
-	case testing.Short():
-		engines = Servers()
-	case !testenv.Nightly():
-		engines = engines[:1]
-	}
-	inParallel(t, engines, test)
+	EachEngine(t, test)
 }
 
 func inParallel(t *testing.T, engines []Engine, test func(t *testing.T, e Engine)) {
