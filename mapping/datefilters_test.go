@@ -10,16 +10,18 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// onEachEngine runs a test in each dialect on a shop in memory and one on each engine.
+// onEachEngine runs a test in each dialect on a shop in memory and, at night, on one on each engine, otherwise on
+// one engine, in turn.
 func onEachEngine(t *testing.T, test func(t *testing.T, s *shop)) {
 	t.Helper()
 	t.Parallel()
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name+" in memory", func(t *testing.T) { test(t, openShop(t, d)) })
-		for _, e := range sqltest.Engines() {
+		for _, e := range testenv.Rows(t, sqltest.Engines(), 3) {
 			t.Run(d.Name+" on "+e.Name, func(t *testing.T) {
 				t.Parallel()
 				test(t, openShopOn(t, d, e.Empty(t)))

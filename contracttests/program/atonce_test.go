@@ -31,7 +31,7 @@ const (
 // succeed.
 func TestConcurrentWrites(t *testing.T) {
 	t.Parallel()
-	for engine, newDSN := range apptest.DemoDatabases() {
+	for engine, newDSN := range apptest.DemoDatabases(t) {
 		for _, d := range contract.Dialects() {
 			// Dialects differ only above the store, so that one dialect for each engine is enough outside nightly runs.
 			if (d.Name == "magento") != (engine == "sqlite") && !testenv.Nightly() {

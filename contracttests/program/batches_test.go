@@ -18,7 +18,7 @@ import (
 // night.
 func TestBatchesOfReplicas(t *testing.T) {
 	t.Parallel()
-	for engine, newDSN := range apptest.DemoDatabases() {
+	for engine, newDSN := range apptest.DemoDatabases(t) {
 		t.Run(engine, func(t *testing.T) {
 			rounds := 4
 			if testenv.Nightly() {

@@ -40,7 +40,7 @@ func TestKilled(t *testing.T) {
 			rounds = 1
 		}
 	}
-	for engine, newDSN := range apptest.DemoDatabases() {
+	for engine, newDSN := range apptest.DemoDatabases(t) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel() // much of it is waiting
 			media := filepath.Join(t.TempDir(), "media")

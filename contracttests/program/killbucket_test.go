@@ -20,7 +20,7 @@ import (
 // must be removed a day later, and no other.
 func TestKilledWithBucket(t *testing.T) {
 	testenv.OnlyNightly(t, "media")
-	for engine, newDSN := range apptest.DemoDatabases() {
+	for engine, newDSN := range apptest.DemoDatabases(t) {
 		t.Run(engine, func(t *testing.T) {
 			bucket := sqltest.StartBucketServer(t)
 			s := &killableStore{engine: engine, dsn: newDSN(t), images: bucket.Environ(), sample: testenv.NewSample(t)}

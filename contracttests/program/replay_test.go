@@ -55,7 +55,7 @@ func TestRecordedExchanges(t *testing.T) {
 			if all := want.Passed + want.LeftOut; len(cases) != all {
 				t.Errorf("%d recorded exchanges, want %d", len(cases), all)
 			}
-			for engine, newDSN := range apptest.DemoDatabases() {
+			for engine, newDSN := range apptest.DemoDatabases(t) {
 				t.Run(engine, func(t *testing.T) {
 					t.Parallel() // these tests mostly wait for the servers
 					demo := apptest.StartDemoOn(t, newDSN(t), dialect)

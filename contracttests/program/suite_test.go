@@ -59,7 +59,7 @@ func TestSuiteOnEngines(t *testing.T) {
 		return
 	}
 	withRedis := map[string]string{"sqlite": "documented", "postgres": "magento", "mariadb": "documented"}
-	for engine, newDSN := range apptest.DemoDatabases() {
+	for engine, newDSN := range apptest.DemoDatabases(t) {
 		for _, dialect := range dialects() {
 			for _, cacheIn := range []string{"memory", "redis"} {
 				if (cacheIn == "redis") != (dialect == withRedis[engine]) || engine == "sqlite" && cacheIn == "memory" {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -130,16 +131,17 @@ func PostgresDemo(t testing.TB) (server *sqltest.Server, dsn string) {
 // WithoutReplyCache turns the reply cache off, for tests of replies that are not cached.
 const WithoutReplyCache = "PORTICO_CACHE_MEMORY_BYTES=0"
 
-// DemoDatabases returns, by engine, functions that create a database with the demo store
-// and return its DSN. MariaDB is among them in nightly runs. With -short it returns SQLite only.
-func DemoDatabases() map[string]func(testing.TB) string {
+// DemoDatabases returns, by engine, functions that create a database with the demo store and return its DSN:
+// at night of every engine, for other runs of one of them, in turn, and with -short of SQLite.
+func DemoDatabases(tb testing.TB) map[string]func(testing.TB) string {
+	tb.Helper()
 	engines := map[string]func(testing.TB) string{"sqlite": demotest.SQLite}
-	if !testing.Short() {
-		engines["postgres"] = demotest.Postgres
+	if testing.Short() {
+		return engines
 	}
-	if testenv.Nightly() {
-		engines["mariadb"] = demotest.MariaDB
-	}
+	engines["postgres"], engines["mariadb"] = demotest.Postgres, demotest.MariaDB
+	taken := testenv.Rows(tb, slices.Sorted(maps.Keys(engines)), len(engines))
+	maps.DeleteFunc(engines, func(name string, _ func(testing.TB) string) bool { return !slices.Contains(taken, name) })
 	return engines
 }
 
