@@ -123,7 +123,9 @@ func (h *history) readAll(ctx context.Context, guests [2]*apptest.Client) *sync.
 	for replica, guest := range guests {
 		for reader := range 2 {
 			readers.Go(func() {
+				tick := pace()
 				for n := reader * len(places) / 2; ctx.Err() == nil && h.read(guest, replica, places[n%len(places)]); n++ {
+					<-tick
 				}
 			})
 		}

@@ -222,7 +222,7 @@ func (s *proxiedShop) restart(t *testing.T, rounds int, waits bool) (failed, cal
 	for number := range clients {
 		client := s.client(t, apptest.DemoAdmin())
 		load.Go(func() {
-			for round := 0; ctx.Err() == nil; round++ {
+			for round, tick := 0, pace(); ctx.Err() == nil; round++ {
 				method, path, body := http.MethodGet, "/products?limit=5", ""
 				switch number % 3 {
 				case 1:
@@ -237,6 +237,7 @@ func (s *proxiedShop) restart(t *testing.T, rounds int, waits bool) (failed, cal
 					first.Do(func() { t.Logf("the first failure: %s %s: %d %s (%v)", method, path, got.Status, got.Body, err) })
 				}
 				answered.Add(1)
+				<-tick
 			}
 		})
 	}

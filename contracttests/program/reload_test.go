@@ -462,7 +462,7 @@ func TestReloadUnderLoad(t *testing.T) {
 	var calling sync.WaitGroup
 	for range callers {
 		calling.Go(func() {
-			for !done.Load() {
+			for tick := pace(); !done.Load(); <-tick {
 				system, err := systemOf()
 				if err != nil {
 					t.Error(err)

@@ -71,6 +71,7 @@ func TestReloadShop(t *testing.T) {
 	var calling sync.WaitGroup
 	for caller := range callers {
 		calling.Go(func() {
+			tick := pace()
 			for i := caller; !done.Load(); i++ {
 				reply, err := calls[i%len(calls)].reply(t)
 				shop := slices.IndexFunc(want[:], func(of []string) bool { return of[i%len(calls)] == reply })
@@ -79,6 +80,7 @@ func TestReloadShop(t *testing.T) {
 					return
 				}
 				seen[shop].Add(1)
+				<-tick
 			}
 		})
 	}
