@@ -15,7 +15,7 @@ const clientExamples = "mapping/openapi/examples"
 
 // clientsGuide returns the guide to generated clients, for a store of a dialect.
 func clientsGuide(dialect string) guide {
-	return guide{clientExamples + "/README.md", func(t *testing.T, folder string) []string {
+	return guide{clientExamples + "/README.md", false, func(t *testing.T, folder string) []string {
 		if err := os.CopyFS(folder, os.DirFS(filepath.Join("..", "..", clientExamples))); err != nil {
 			t.Fatal(err)
 		}

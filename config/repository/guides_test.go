@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -38,7 +39,8 @@ import (
 //	         with its name
 //	mermaid  a picture
 type guide struct {
-	path string // below the root of the repository
+	path       string // below the root of the repository
+	callsSuite bool   // calls contracttest
 	// prepare starts the servers that the guide expects, and returns pairs of a text in
 	// the guide and its replacement in the test.
 	prepare func(t *testing.T, folder string) (replacements []string)
@@ -65,21 +67,29 @@ func notRun() map[string]string {
 	}
 }
 
-// TestGuides runs the commands of every guide in order, in one shell and a temporary
-// folder, and compares their output with the guide.
+// TestGuides runs the commands of the README and of one in four guides, at night of all, in order, in one shell
+// and a temporary folder, and compares their output with the guide.
 func TestGuides(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"bash", "curl", "openssl"} {
 		testenv.Need(t, name)
 	}
-	suite := t.TempDir()
-	if output, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-w", "-o", suite, "../../cmd/contracttest").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, output)
-	}
-	path := strings.Join([]string{filepath.Dir(apptest.Program(t)), suite, os.Getenv("PATH")}, string(filepath.ListSeparator))
-	for _, g := range guides() {
+	suite := sync.OnceValue(func() (folder string) {
+		folder = t.TempDir()
+		build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-w", "-o", folder, "../../cmd/contracttest")
+		if output, err := build.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, output)
+		}
+		return folder
+	})
+	all := guides()
+	for _, g := range append(all[:1:1], testenv.Rows(t, all[1:], 4)...) {
 		t.Run(g.path, func(t *testing.T) {
 			t.Parallel()
+			path := filepath.Dir(apptest.Program(t)) + string(filepath.ListSeparator) + os.Getenv("PATH")
+			if g.callsSuite {
+				path = suite() + string(filepath.ListSeparator) + path
+			}
 			g.run(t, path, testenv.Patience(t))
 		})
 	}

@@ -16,14 +16,14 @@ import (
 // guides returns the guides with the servers that each expects.
 func guides() []guide {
 	return []guide{
-		{"README.md", nil},
-		{"adapter/README.md", startBackend},
-		{"cmd/portico/MIGRATION.md", startLegacyShop},
-		{"cmd/portico/OPERATIONS.md", startDatabaseAndRedis},
-		{"cmd/portico/PROXIES.md", startDatabaseAndRedis},
-		{"config/README.md", nil},
-		{"contracttests/README.md", nil},
-		{".github/CONTRIBUTING.md", nil},
+		{"README.md", false, nil},
+		{"adapter/README.md", true, startBackend},
+		{"cmd/portico/MIGRATION.md", false, startLegacyShop},
+		{"cmd/portico/OPERATIONS.md", false, startDatabaseAndRedis},
+		{"cmd/portico/PROXIES.md", false, startDatabaseAndRedis},
+		{"config/README.md", false, nil},
+		{"contracttests/README.md", true, nil},
+		{".github/CONTRIBUTING.md", false, nil},
 	}
 }
 
