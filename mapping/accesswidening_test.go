@@ -148,7 +148,7 @@ func TestModifiersDoNotWidenAccess(t *testing.T) {
 		}
 		queries = some
 	}
-	for _, d := range contract.Dialects() {
+	for _, d := range testenv.Rows(t, contract.Dialects(), 2) {
 		m := openSQLiteLabeledShop(t, d)
 		for _, rule := range m.readCases() {
 			for _, c := range m.callers {

@@ -65,7 +65,7 @@ func newID(r resource.Response) string { return r.Location[strings.LastIndex(r.L
 // record.
 func TestForeignIDSpellingsInWrites(t *testing.T) {
 	t.Parallel()
-	for _, d := range contract.Dialects() {
+	for _, d := range testenv.Rows(t, contract.Dialects(), 2) {
 		m := watchShop(t, d)
 		m.forEachWrite(t, func(t *testing.T, rule *readCase, method contract.Method, w *writeCase, c caller) {
 			if c.role != contract.Customer || !rule.isOwned() || rule.route.Access(d, c.role, method) != contract.Serve {
@@ -131,10 +131,7 @@ func foreignIDNames() []string {
 func TestForeignIDsInBodies(t *testing.T) {
 	t.Parallel()
 	names := foreignIDNames()
-	for i, d := range contract.Dialects() {
-		if i > 0 && !testenv.Nightly() { // the same code
-			break
-		}
+	for _, d := range testenv.Rows(t, contract.Dialects(), 2) {
 		m := watchShop(t, d)
 		done := map[string]bool{}
 		m.forEachWrite(t, func(t *testing.T, rule *readCase, method contract.Method, w *writeCase, c caller) {

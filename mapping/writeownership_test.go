@@ -246,7 +246,7 @@ func (m *labeledShop) forEachWrite(t *testing.T, test func(t *testing.T, rule *r
 // the records that it names.
 func TestWriteOwnership(t *testing.T) {
 	t.Parallel()
-	for _, d := range bothDialects() {
+	for _, d := range testenv.Rows(t, bothDialects(), 2) {
 		m := watchShop(t, d)
 		passed := 0
 		m.forEachWrite(t, func(t *testing.T, rule *readCase, method contract.Method, w *writeCase, c caller) {
