@@ -1,13 +1,16 @@
 package mapping_test
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter/dataset/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -15,14 +18,13 @@ import (
 // caller's credentials and the shop are cached, and that no statement is prepared again.
 // Change the numbers only deliberately.
 func TestStatements(t *testing.T) {
-	engines := map[string]func(testing.TB) string{"sqlite": demotest.SQLite}
-	if !testing.Short() {
-		engines["postgres"], engines["mariadb"] = demotest.Postgres, demotest.MariaDB
+	engines := map[string]func(testing.TB) string{
+		"sqlite": demotest.SQLite, "postgres": demotest.Postgres, "mariadb": demotest.MariaDB,
 	}
-	for engine, newDSN := range engines {
+	for _, engine := range testenv.Rows(t, slices.Sorted(maps.Keys(engines)), 3) {
 		t.Run(engine, func(t *testing.T) {
 			var watched sqltest.Statements
-			db := openFile(t, sqlstore.Options{DSN: newDSN(t), Wrap: watched.Wrap})
+			db := openFile(t, sqlstore.Options{DSN: engines[engine](t), Wrap: watched.Wrap})
 			records := &store{Adapter: db.Adapter(), credentials: db.Credentials(), save: func(testing.TB) func(testing.TB) bool { return nil }}
 			shop := serveDemo(t, contract.Documented(), settings(), records, nil)
 			for _, c := range []struct {

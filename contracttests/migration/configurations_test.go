@@ -32,23 +32,13 @@ func TestConfigurations(t *testing.T) {
 	if len(all) != 69 {
 		t.Errorf("%d configurations, want 69", len(all))
 	}
-	onOthers := map[string]func(testing.TB) string{"postgres": sqltest.Postgres}
-	if testenv.Nightly() {
-		onOthers["mariadb"] = sqltest.MariaDB
-	}
 	for _, c := range testenv.Rows(t, all, 10) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			replayConfiguration(t, c, secrets, sqltest.SQLite(t))
+			for _, e := range testenv.Rows(t, sqltest.Engines(), 3) {
+				t.Run(e.Name, func(t *testing.T) { replayConfiguration(t, c, secrets, e.Empty(t)) })
+			}
 		})
-	}
-	for engine, newDSN := range onOthers {
-		for _, c := range testenv.Rows(t, all, 15) {
-			t.Run(c.Name+" "+engine, func(t *testing.T) {
-				t.Parallel()
-				replayConfiguration(t, c, secrets, newDSN(t))
-			})
-		}
 	}
 }
 

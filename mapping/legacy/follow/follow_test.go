@@ -267,10 +267,10 @@ func everyChange() []struct {
 // TestFollow makes changes of all kinds while a follower runs. Each arrives, and the store is
 // in the end as if the shop had been imported into an empty one.
 func TestFollow(t *testing.T) {
-	for name, dsn := range map[string]func(testing.TB) string{"sqlite": sqltest.SQLite, "postgres": sqltest.Postgres} {
-		t.Run(name, func(t *testing.T) {
+	for _, e := range testenv.Rows(t, sqltest.Engines(), 3) {
+		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
-			s := newFollowedShop(t, dsn(t))
+			s := newFollowedShop(t, e.NewDSN(t))
 			stop := start(t, s.follower(t, nil))
 			for _, c := range everyChange() {
 				s.execute(t, c.statements...)
