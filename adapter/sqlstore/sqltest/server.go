@@ -234,7 +234,7 @@ func (s *Server) run(arguments ...string) error {
 // does so when the process $4 has ended. It works for a paused server as well, and where no process waits
 // for processes whose parents have ended.
 const watchdogScript = `
-runs() { kill -s 0 $1 && ! grep -q ') Z ' /proc/$1/stat; }
+runs() { read -r stat </proc/$1/stat && case $stat in *") Z "*) false ;; esac; }
 if [ -n "$5" ]; then
   while runs $4; do sleep 0.5; done
 else
