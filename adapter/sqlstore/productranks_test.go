@@ -61,7 +61,7 @@ func TestRanks(t *testing.T) {
 		db := openAdded(t, e, schemas)
 		addRanked(t, db, random)
 		store := storeOf(t, db, adapter.Products)
-		for range 150 {
+		for range 50 {
 			p := adapter.ListParams{StoreID: 2 * int64(random.IntN(2)), WebsiteScope: random.IntN(3) == 0}
 			switch random.IntN(6) {
 			case 0, 1:
