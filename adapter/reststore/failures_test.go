@@ -132,7 +132,7 @@ func TestBackendFailures(t *testing.T) {
 	t.Parallel()
 	for _, kind := range allKinds {
 		t.Run(kind.name, func(t *testing.T) {
-			for _, c := range append(failures(t, kind), kind.failures...) {
+			for _, c := range testenv.Rows(t, append(failures(t, kind), kind.failures...), 4) {
 				t.Run(c.name, func(t *testing.T) { testFailure(t, kind, c) })
 			}
 		})
