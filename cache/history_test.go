@@ -66,7 +66,7 @@ func TestHistory(t *testing.T) {
 	if testenv.Nightly() {
 		reads, writes = 10_000, 300
 	}
-	tests := []struct {
+	for _, tt := range testenv.Rows(t, []struct {
 		name      string
 		replicas  int
 		memoryTTL time.Duration
@@ -76,8 +76,7 @@ func TestHistory(t *testing.T) {
 		{"two replicas that always ask Redis", 2, 0, true, false},
 		{"two replicas with memory before Redis", 2, time.Hour, true, true},
 		{"one replica without Redis", 1, 0, false, true},
-	}
-	for _, tt := range tests {
+	}, 3) {
 		t.Run(tt.name, func(t *testing.T) {
 			var s *apptest.Redis
 			if tt.redis {
