@@ -64,7 +64,8 @@ func (a *githubAction) runStep(t *testing.T, name, temp string, inputs map[strin
 	summaryFile := filepath.Join(t.TempDir(), "summary.md")
 	shell := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step.Run)
 	shell.Dir = t.TempDir()
-	shell.Env = append(os.Environ(), "GITHUB_ACTIONS=true", "CI=true", "GITHUB_ACTION_PATH="+actionPath, "RUNNER_TEMP="+temp, "GITHUB_STEP_SUMMARY="+summaryFile)
+	shell.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -ldflags=-w", "GITHUB_ACTIONS=true", "CI=true",
+		"GITHUB_ACTION_PATH="+actionPath, "RUNNER_TEMP="+temp, "GITHUB_STEP_SUMMARY="+summaryFile)
 	for variable, value := range step.Env {
 		shell.Env = append(shell.Env, variable+"="+inputExpression.ReplaceAllStringFunc(value, func(expression string) string {
 			input := inputExpression.FindStringSubmatch(expression)[1]
