@@ -14,7 +14,7 @@ func TestFollowHostileRows(t *testing.T) {
 	s := newLoggedShop(t, sqltest.SQLite(t))
 	f := s.follower(t, hourly)
 	stop := s.startReading(t, f)
-	for _, c := range []struct {
+	for _, c := range testenv.Rows(t, []struct {
 		name       string
 		statements []string
 	}{
@@ -34,7 +34,7 @@ func TestFollowHostileRows(t *testing.T) {
 		{"dates that are none", []string{"SET SESSION sql_mode = ''", "UPDATE catalog_product_entity SET created_at = '0000-00-00', updated_at = '0000-00-00' WHERE entity_id = 7", "ALTER TABLE sales_flat_order MODIFY updated_at VARCHAR(40)",
 			"UPDATE sales_flat_order SET updated_at = '-0001-11-30 00:00:00' WHERE entity_id = 6", "UPDATE sales_flat_order SET updated_at = '9999-99-99' WHERE entity_id = 7"}},
 		{"tables and columns with such names", []string{"CREATE TABLE `catalog_product_entity\u202e` (`a b` INT, `" + string(rune(0x7f)) + "` INT)", "INSERT INTO `catalog_product_entity\u202e` VALUES (1, 2)"}},
-	} {
+	}, 3) {
 		t.Run(c.name, func(t *testing.T) {
 			for _, statement := range c.statements {
 				if _, err := s.old.ExecContext(t.Context(), statement); err != nil {
