@@ -206,7 +206,7 @@ func TestImportNulls(t *testing.T) {
 	columns, imports := 0, 0
 	for _, round := range rounds {
 		columns += len(round)
-		if imports > 0 && !sample.Takes(4) {
+		if imports > 0 && !sample.Takes(8) {
 			continue
 		}
 		imports++

@@ -34,7 +34,7 @@ func TestImportedShops(t *testing.T) {
 	if testenv.Nightly() {
 		stores["postgres"], stores["mariadb"] = sqltest.Postgres, sqltest.MariaDB
 	}
-	for _, c := range []struct {
+	for _, c := range testenv.Rows(t, []struct {
 		shop      magento1test.Shop
 		prefix    string
 		exchanges func() ([]contracttests.Exchange, error)
@@ -42,7 +42,7 @@ func TestImportedShops(t *testing.T) {
 	}{
 		{magento1test.Rich, "", contracttests.RichExchanges, 136},
 		{magento1test.Demo, "mage_", contracttests.Exchanges, 172},
-	} {
+	}, 2) {
 		for engine, newDSN := range stores {
 			t.Run(string(c.shop)+" "+engine, func(t *testing.T) {
 				shop := apptest.Import(t, c.shop, c.prefix, newDSN(t))

@@ -43,8 +43,8 @@ func TestOldShopExchanges(t *testing.T) {
 		cases        []contracttests.Exchange
 		all, oneIn   int
 	}{
-		{"reads of the demo shop", "mage_", magento1test.Demo, readsOf(demo), 172, 4},
-		{"reads of the rich shop", "", magento1test.Rich, readsOf(rich), 136, 4},
+		{"reads of the demo shop", "mage_", magento1test.Demo, readsOf(demo), 172, 10},
+		{"reads of the rich shop", "", magento1test.Rich, readsOf(rich), 136, 10},
 		{"writes", "", magento1test.Demo, writes, 509, 16},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
