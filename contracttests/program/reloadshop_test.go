@@ -65,7 +65,7 @@ func TestReloadShop(t *testing.T) {
 	if page := apptest.Send(t, "GET", p.Contract+"/", "", "Accept", "text/html"); !strings.Contains(page.Body, "The other shop") {
 		t.Errorf("the page of the shop: %.500s", page.Body)
 	}
-	const reloads, callers = 24, 4
+	const reloads, callers = 8, 4
 	var done atomic.Bool
 	var seen [2]atomic.Int64
 	var calling sync.WaitGroup
