@@ -114,7 +114,7 @@ func testConformanceOfAddedAttributes(t *testing.T, e sqltest.Engine) {
 			Schemas:     schemas,
 			Attributes:  func(a adapter.Attribute) bool { return a.Added },
 			Unsupported: unsupported,
-			Sampled:     e.Sampled(t),
+			Sampled:     sqltest.Sampled(t),
 		})
 	}
 	chosen := oneVariant(t, "accounts", "default scope", "store view", "website values")

@@ -47,7 +47,7 @@ func TestConformancePgBouncer(t *testing.T) {
 	})
 	adaptertest.Run(t, adaptertest.Harness{
 		Open:    func(t *testing.T) adapter.Adapter { return open(t).Adapter() },
-		Sampled: postgres.Sampled(t),
+		Sampled: sqltest.Sampled(t),
 	})
 }
 

@@ -128,7 +128,7 @@ func testConformanceInStoreViews(t *testing.T, e sqltest.Engine) {
 			adaptertest.Run(t, adaptertest.Harness{
 				Open:        func(t *testing.T) adapter.Adapter { return restricted{open(t).Adapter(), c.bounds} },
 				Unsupported: unsupported,
-				Sampled:     e.Sampled(t),
+				Sampled:     sqltest.Sampled(t),
 			})
 		})
 	}

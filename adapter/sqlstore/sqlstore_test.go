@@ -39,7 +39,7 @@ func TestConformance(t *testing.T) {
 		open := openGalleries(t, e)
 		adaptertest.Run(t, adaptertest.Harness{
 			Open:    func(t *testing.T) adapter.Adapter { return open(t).Adapter() },
-			Sampled: e.Sampled(t),
+			Sampled: sqltest.Sampled(t),
 		})
 	})
 }

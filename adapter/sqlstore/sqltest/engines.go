@@ -56,15 +56,12 @@ func (e Engine) NewDSN(tb testing.TB) string {
 // SQLite returns the DSN of a SQLite file with empty tables in a new folder.
 func SQLite(tb testing.TB) string { tb.Helper(); return migrated.SQLite(tb) }
 
-// Sampled returns a function for adaptertest.Harness.Sampled. On servers, which are
-// much slower than a file, fewer of the list tests run.
-func (e Engine) Sampled(tb testing.TB) func() bool {
+// Sampled returns a function for adaptertest.Harness.Sampled, which takes one in ten of the list tests. As ten is no
+// multiple of three, each of them runs on each engine within 30 runs ([EachEngine]).
+func Sampled(tb testing.TB) func() bool {
 	tb.Helper()
-	sample, oneIn := testenv.NewSample(tb), 10 // no multiple of 3, or each list test would run on one engine alone
-	if e.Name != "sqlite" {
-		oneIn = 40
-	}
-	return func() bool { return sample.Takes(oneIn) }
+	sample := testenv.NewSample(tb)
+	return func() bool { return sample.Takes(10) }
 }
 
 // EachEngine runs a test on every engine, outside nightly runs on one of them. Runs take turns, and the tests of
