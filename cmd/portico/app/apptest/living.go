@@ -45,6 +45,7 @@ func (s *Living) serve(t testing.TB, prefix string) *Process {
 		FastPasswordHashing, dsnVariable+"="+s.From[1], prefixVariable+"="+prefix, "PORTICO_PUBLIC_URL=", "PORTICO_ADAPTER="+ShopsProgram,
 		"PORTICO_STORE_THEMES=base/default,default/default,default/iphone,default/modern,rwd/default",
 		"PORTICO_CACHE_MEMORY_BYTES=0", // since the tables change without the program
+		"PORTICO_UPSTREAM_TIMEOUT=20s", // as statements of a busy machine take long
 	), testenv.Self(t, ShopsProgram), "serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--config", s.Config)
 	p.AwaitAddresses(t, false)
 	return p
