@@ -30,7 +30,7 @@ func newMariaDBStore(b testing.TB, dir string, statements ...string) store {
 }
 
 // newServerStore fills s, an empty database of a server, whose DSN for the program is dsn. anyOrder is the statement
-// after which rows may be stored in any order, because no foreign keys are checked; statements are those of newStore.
+// after which rows may be stored in any order, because no foreign keys are checked; statements are newStore's.
 func newServerStore(b testing.TB, dir, dsn string, s store, anyOrder string, statements []string) store {
 	b.Helper()
 	original := newStore(b, dir, statements...)

@@ -65,7 +65,7 @@ type regionName struct{ country, name string }
 // placeRates are the rates of a place. As most places of a shop with tens of thousands of rates have one, they
 // are sorted slices, which take a tenth of the memory of maps.
 type placeRates struct {
-	byPostcode []*taxRate  // those that are no ranges, by postcode
+	byPostcode []*taxRate  // the rates that are no ranges, by postcode
 	ranges     []rateRange // by ascending first number
 	firsts     []*taxRate  // of every rule and product tax class, the first of byPostcode
 }
@@ -83,9 +83,8 @@ func newTaxRates(rates []taxRate, regions map[regionName]int64) *TaxRates {
 	sorted := make([]*taxRate, len(rates))
 	for i := range rates {
 		rate := &rates[i]
-		named := rate.region != ""
 		rate.regionID = t.regionID(rate.country, rate.region, rate.regionID)
-		if named && rate.regionID == 0 {
+		if rate.region != "" && rate.regionID == 0 {
 			// No address but one with the same text is in a region that the directory lacks.
 			rate.regionID = -int64(len(regions)) - 1
 			regions[regionName{rate.country, rate.region}] = rate.regionID
