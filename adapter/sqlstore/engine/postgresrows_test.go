@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -44,13 +45,18 @@ func TestDirectRows(t *testing.T) {
 			for i, kind := range []adapter.Kind{adapter.KindInteger, adapter.KindDecimal, adapter.KindText, adapter.KindTexts, adapter.KindTime} {
 				dest = append(dest, engine.NewCell(kind, &values[i]))
 			}
-			err := rows.Scan(dest...)
-			text := fmt.Sprint(id, flag)
+			var again int64
+			var small int
+			var number sql.NullInt64
+			var name sql.NullString
+			var long string
+			err := rows.Scan(append(dest, &again, &small, &number, &name, &long)...)
+			text := fmt.Sprint(id, flag, again, small, number, name, len(long))
 			for _, v := range values {
 				text += fmt.Sprintf(" %d:%s%q", v.Kind(), v.Text(), v.Texts())
 			}
 			return text, err
-		}, "SELECT id, small, number, price, name, long, at FROM kinds WHERE id <> ? ORDER BY id", 7)
+		}, "SELECT id, small, number, price, name, long, at, id, small, number, name, COALESCE(long, '') FROM kinds WHERE id <> ? ORDER BY id", 7)
 		if err != nil || len(all) != 3 {
 			t.Fatalf("%d rows: %v", len(all), err)
 		}
@@ -80,6 +86,12 @@ func TestDirectRowsFail(t *testing.T) {
 		},
 		"no column": func() error { return engine.First(db.ReadStatements.Query(t.Context(), "SELECT 1")).Scan() },
 		"no number": func() error { return engine.First(db.ReadStatements.Query(t.Context(), "SELECT 'a'")).Scan(new(int)) },
+		"a null text": func() error {
+			return engine.First(db.ReadStatements.Query(t.Context(), "SELECT CAST(NULL AS TEXT)")).Scan(new(string))
+		},
+		"a null number": func() error {
+			return engine.First(db.ReadStatements.Query(t.Context(), "SELECT CAST(NULL AS INTEGER)")).Scan(new(int64))
+		},
 		"a division by zero in the second row": func() error {
 			return engine.EachRow(t.Context(), db.ReadStatements.Query, func(engine.Rows) error { return nil }, "SELECT 1 / (2 - n) FROM generate_series(1, 2) AS s(n)")
 		},
