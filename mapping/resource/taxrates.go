@@ -63,7 +63,7 @@ type ratePlace struct {
 type regionName struct{ country, name string }
 
 // placeRates are the rates of a place. As most places of a shop with tens of thousands of rates have one, they
-// are sorted slices, which take a tenth of the memory of maps.
+// are sorted slices: with maps, the rates took more than twice the memory.
 type placeRates struct {
 	byPostcode []*taxRate  // the rates that are no ranges, by postcode
 	ranges     []rateRange // by ascending first number
