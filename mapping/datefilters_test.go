@@ -10,7 +10,6 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -21,7 +20,7 @@ func onEachEngine(t *testing.T, test func(t *testing.T, s *shop)) {
 	t.Parallel()
 	for _, d := range contract.Dialects() {
 		t.Run(d.Name+" in memory", func(t *testing.T) { test(t, openShop(t, d)) })
-		for _, e := range testenv.Rows(t, sqltest.Engines(), 3) {
+		for _, e := range sqltest.EnginesInTurn(t) {
 			t.Run(d.Name+" on "+e.Name, func(t *testing.T) {
 				t.Parallel()
 				test(t, openShopOn(t, d, e.Empty(t)))

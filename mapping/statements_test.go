@@ -1,16 +1,13 @@
 package mapping_test
 
 import (
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter/dataset/demotest"
 	"github.com/portico-commerce/portico/adapter/sqlstore"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
-	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
@@ -21,7 +18,8 @@ func TestStatements(t *testing.T) {
 	engines := map[string]func(testing.TB) string{
 		"sqlite": demotest.SQLite, "postgres": demotest.Postgres, "mariadb": demotest.MariaDB,
 	}
-	for _, engine := range testenv.Rows(t, slices.Sorted(maps.Keys(engines)), 3) {
+	for _, e := range sqltest.EnginesInTurn(t) {
+		engine := e.Name
 		t.Run(engine, func(t *testing.T) {
 			var watched sqltest.Statements
 			db := openFile(t, sqlstore.Options{DSN: engines[engine](t), Wrap: watched.Wrap})

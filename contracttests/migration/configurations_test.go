@@ -35,7 +35,7 @@ func TestConfigurations(t *testing.T) {
 	for _, c := range testenv.Rows(t, all, 10) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			for _, e := range testenv.Rows(t, sqltest.Engines(), 3) {
+			for _, e := range sqltest.EnginesInTurn(t) {
 				t.Run(e.Name, func(t *testing.T) { replayConfiguration(t, c, secrets, e.Empty(t)) })
 			}
 		})

@@ -7,7 +7,6 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
-	"github.com/portico-commerce/portico/config/testenv"
 	"github.com/portico-commerce/portico/contracttests"
 )
 
@@ -26,7 +25,7 @@ func TestOwnAttributes(t *testing.T) {
 			cases[i].Steps[j].Response.Body = inOrder(&cases[i].Steps[j])
 		}
 	}
-	for _, e := range testenv.Rows(t, sqltest.Engines(), 3) {
+	for _, e := range sqltest.EnginesInTurn(t) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			shop := apptest.Import(t, magento1test.OwnAttributes, "", e.NewDSN(t))

@@ -6,7 +6,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
@@ -17,20 +19,21 @@ import (
 type Engine struct {
 	Name string
 	// Empty returns the DSN of a new, empty database.
-	Empty func(testing.TB) string
+	Empty  func(testing.TB) string
+	server *program // nil for SQLite
 }
 
 // Engines lists every engine.
 func Engines() []Engine {
 	return append([]Engine{
-		{"sqlite", func(tb testing.TB) string { return "sqlite:" + filepath.Join(tb.TempDir(), "shop.db") }},
+		{"sqlite", func(tb testing.TB) string { return "sqlite:" + filepath.Join(tb.TempDir(), "shop.db") }, nil},
 	}, Servers()...)
 }
 
 // Servers lists the engines that are servers. With -short, which the race detector
 // uses, it is PostgreSQL alone, as only SQL differs between servers.
 func Servers() []Engine {
-	servers := []Engine{{"postgres", Postgres}, {"mariadb", MariaDB}}
+	servers := []Engine{{"postgres", Postgres, postgres()}, {"mariadb", MariaDB, mariaDB()}}
 	if testing.Short() {
 		return servers[:1]
 	}
@@ -64,10 +67,34 @@ func Sampled(tb testing.TB) func() bool {
 	return func() bool { return sample.Takes(10) }
 }
 
-// EachEngine runs a test on every engine, outside nightly runs on one of them. Runs take turns, and the tests of
-// a run differ in the engine, as their SQL differs between engines only in the parts that package engine defines.
+// EnginesInTurn returns the engines that a test runs on: every engine at night, otherwise one of them. Runs take turns,
+// and the tests of a run differ in the engine, as their SQL differs between engines only in the parts that package engine
+// defines. Outside CI, SQLite takes the turn of a server that is not installed.
+func EnginesInTurn(tb testing.TB) []Engine {
+	tb.Helper()
+	taken := testenv.Rows(tb, Engines(), 3)
+	if os.Getenv("CI") != "true" {
+		taken = installed(taken)
+	}
+	return taken
+}
+
+// installed returns engines with SQLite, once, in place of the servers that are not installed.
+func installed(engines []Engine) []Engine {
+	for i, e := range engines {
+		if e.server == nil {
+			continue
+		}
+		if _, err := e.server.find(); errors.Is(err, errNotInstalled) {
+			engines[i] = Engines()[0]
+		}
+	}
+	return slices.CompactFunc(engines, func(a, b Engine) bool { return a.Name == b.Name })
+}
+
+// EachEngine runs a test on the engines whose turn it is ([EnginesInTurn]).
 func EachEngine(t *testing.T, test func(t *testing.T, e Engine)) {
-	inParallel(t, testenv.Rows(t, Engines(), 3), test)
+	inParallel(t, EnginesInTurn(t), test)
 }
 
 // EachSQL runs a test of the SQL that is written for one engine on every engine, in parallel, since tests mostly

@@ -220,3 +220,27 @@ func TestStartReportsServerOutput(t *testing.T) {
 		t.Errorf("left behind: %v, %v", found, err)
 	}
 }
+
+// TestInstalled checks that SQLite takes the place of servers that are not installed.
+func TestInstalled(t *testing.T) {
+	t.Parallel()
+	absent := Engine{Name: "absent", server: &program{command: "portico-absent-server"}}
+	present := Engine{Name: "present", server: &program{command: "go"}}
+	for _, tt := range []struct {
+		engines []Engine
+		want    string
+	}{
+		{[]Engine{absent}, "sqlite"},
+		{[]Engine{present}, "present"},
+		{[]Engine{Engines()[0], absent, absent}, "sqlite"},
+		{[]Engine{Engines()[0], present}, "sqlite present"},
+	} {
+		var names []string
+		for _, e := range installed(tt.engines) {
+			names = append(names, e.Name)
+		}
+		if got := strings.Join(names, " "); got != tt.want {
+			t.Errorf("got %s, want %s", got, tt.want)
+		}
+	}
+}

@@ -267,7 +267,7 @@ func everyChange() []struct {
 // TestFollow makes changes of all kinds while a follower runs. Each arrives, and the store is
 // in the end as if the shop had been imported into an empty one.
 func TestFollow(t *testing.T) {
-	for _, e := range testenv.Rows(t, sqltest.Engines(), 3) {
+	for _, e := range sqltest.EnginesInTurn(t) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			s := newFollowedShop(t, e.NewDSN(t))

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -132,7 +131,7 @@ func PostgresDemo(t testing.TB) (server *sqltest.Server, dsn string) {
 const WithoutReplyCache = "PORTICO_CACHE_MEMORY_BYTES=0"
 
 // DemoDatabases returns, by engine, functions that create a database with the demo store and return its DSN:
-// at night of every engine, for other runs of one of them, in turn, and with -short of SQLite.
+// of the engines whose turn it is ([sqltest.EnginesInTurn]), and with -short of SQLite.
 func DemoDatabases(tb testing.TB) map[string]func(testing.TB) string {
 	tb.Helper()
 	engines := map[string]func(testing.TB) string{"sqlite": demotest.SQLite}
@@ -140,9 +139,11 @@ func DemoDatabases(tb testing.TB) map[string]func(testing.TB) string {
 		return engines
 	}
 	engines["postgres"], engines["mariadb"] = demotest.Postgres, demotest.MariaDB
-	taken := testenv.Rows(tb, slices.Sorted(maps.Keys(engines)), len(engines))
-	maps.DeleteFunc(engines, func(name string, _ func(testing.TB) string) bool { return !slices.Contains(taken, name) })
-	return engines
+	taken := map[string]func(testing.TB) string{}
+	for _, e := range sqltest.EnginesInTurn(tb) {
+		taken[e.Name] = engines[e.Name]
+	}
+	return taken
 }
 
 // WritableFixtures returns the fixtures of the demo store, marked as writable.
