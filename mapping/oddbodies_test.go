@@ -421,7 +421,7 @@ func oddPart(t testing.TB, v oddValue, name, part string, list bool) oddValue {
 func TestCrashesNameTheField(t *testing.T) {
 	inBothDialects(t, func(t *testing.T, s *shop) {
 		for _, tt := range []struct{ target, field, value string }{
-			{"/customers/1", "firstname", `["secret"]`}, {"/customers/1", "dob", `"secret"`}, {"/products/2", "special_from_date", `["secret"]`},
+			{"/customers/1", "firstname", `["secret"]`}, {"/customers/1", "dob", `"secret"`}, {"/customers/1", "dob", `"2012-12-31 23:59:59.9"`}, {"/products/2", "special_from_date", `["secret"]`},
 			{"/products/2", "stock_data", `"secret"`},
 		} {
 			r := s.send("PUT", tt.target, `{"`+tt.field+`":`+tt.value+`}`)

@@ -187,7 +187,8 @@ var bareNumber = regexp.MustCompile(`^[+-]?(?:([0-9]+)(?:\.([0-9]*))?|\.[0-9]+)(
 
 // birthDate is parseBirthDate, and reads the form of replies in the dialects that take their records back.
 func (b *Body) birthDate(n *codec.Node) (stored string, fault contract.FaultKey) {
-	if day, err := time.Parse(time.DateTime, n.Text); err == nil && day.Year() > 0 && b.dialect.OwnRecords {
+	day, err := time.Parse(time.DateTime, n.Text) // which accepts a fraction of the second, too
+	if err == nil && day.Year() > 0 && day.Format(time.DateTime) == n.Text && b.dialect.OwnRecords {
 		return day.Format(time.DateOnly) + " 00:00:00", 0
 	}
 	return parseBirthDate(n, b.dates.Order)
