@@ -117,7 +117,7 @@ func openSQLite(path string, o PoolOptions) (Pools, error) {
 		return Pools{}, err
 	}
 	open := func(c driver.Connector, connections int) *sql.DB {
-		pool := sql.OpenDB(o.wrap(unlockedConnector{c}))
+		pool := sql.OpenDB(o.wrap(sqliteConnector{c}))
 		pool.SetMaxOpenConns(connections)
 		pool.SetMaxIdleConns(connections)
 		return pool

@@ -6,8 +6,11 @@ import (
 	"database/sql/driver"
 	"errors"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
+
+	"modernc.org/sqlite"
 )
 
 // TestUnlockedConnections checks that the connections of SQLite have no mutex, and that they write, read and are
@@ -53,6 +56,54 @@ func TestUnlockedConnections(t *testing.T) {
 	var stored int
 	if err := pools.Readers.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM entry").Scan(&stored); err != nil || stored != writers*writes {
 		t.Errorf("%d entries, %v; want %d", stored, err, writers*writes)
+	}
+}
+
+// TestKeptPlans checks that no other values make SQLite prepare a statement again: limits, small numbers and
+// patterns. SQLite asks the authorizer when it prepares a statement.
+func TestKeptPlans(t *testing.T) {
+	t.Parallel()
+	pools, err := openSQLite(filepath.Join(t.TempDir(), "shop.db"), PoolOptions{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = pools.Close() }()
+	if _, err := pools.Writer.ExecContext(t.Context(), "CREATE TABLE entry (n INTEGER PRIMARY KEY, store INTEGER, name TEXT)"); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pools.Readers.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	asked := 0
+	err = conn.Raw(func(c any) error {
+		return c.(sqlite.AuthorizerRegisterer).RegisterAuthorizer(func(sqlite.AuthorizerActionCode, string, string, string, string) sqlite.AuthorizerReturnCode {
+			asked++
+			return sqlite.AuthorizerOK
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := conn.PrepareContext(t.Context(), "SELECT n FROM entry WHERE store = ? AND name LIKE ? ORDER BY n LIMIT ?")
+	if err != nil {
+		t.Fatal(err)
+	}
+	prepared := asked
+	for i := range 10 {
+		rows, err := read.QueryContext(t.Context(), i%3, strconv.Itoa(i)+"%", 1+i%2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if prepared == 0 || asked != prepared {
+		t.Errorf("the authorizer was asked %d times to prepare the statement, and %d times after that", prepared, asked-prepared)
 	}
 }
 
