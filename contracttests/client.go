@@ -16,8 +16,11 @@ import (
 )
 
 // A Client sends the requests of exchanges to one server and returns its replies without
-// comparing them. It is safe for concurrent use.
-type Client struct{ session *session }
+// comparing them. It keeps connections open for further reads. It is safe for concurrent use.
+type Client struct {
+	session     *session
+	connections connections
+}
 
 // A Reply is a complete reply of a server. Its Location has no base path.
 type Reply struct {
@@ -35,8 +38,11 @@ func NewClient(target Target) (*Client, error) {
 		return nil, err
 	}
 	target.Dialect = ""
-	return &Client{&session{target: target, server: srv}}, nil
+	return &Client{session: &session{target: target, server: srv}}, nil
 }
+
+// Close closes the connections that no request uses.
+func (c *Client) Close() { c.connections.close() }
 
 // BaseURL returns the base URL of the server without a trailing slash.
 func (c *Client) BaseURL() string { return c.session.server.baseURL() }
@@ -57,7 +63,9 @@ func (c *Client) Probe(ctx context.Context, name string) error {
 // that is 0. The error contains no secrets.
 func (c *Client) Do(ctx context.Context, s *Step) (*Reply, error) {
 	r := newRequest(c.session.server, c.session.target.Credentials, s)
-	got, err := c.session.send(ctx, &r)
+	ctx, cancel := c.session.withTimeout(ctx)
+	defer cancel()
+	got, err := c.connections.roundTrip(ctx, c.session.server, &r)
 	if err != nil {
 		return nil, err
 	}

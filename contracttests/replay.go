@@ -318,12 +318,17 @@ func (p *session) resetIfNeeded(ctx context.Context, c *Exchange) error {
 
 // send makes a request within Target.Timeout.
 func (p *session) send(ctx context.Context, r *request) (*reply, error) {
-	if p.target.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, p.target.Timeout)
-		defer cancel()
-	}
+	ctx, cancel := p.withTimeout(ctx)
+	defer cancel()
 	return p.server.roundTrip(ctx, r)
+}
+
+// withTimeout returns ctx with Target.Timeout, if there is one.
+func (p *session) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	if p.target.Timeout > 0 {
+		return context.WithTimeout(ctx, p.target.Timeout)
+	}
+	return ctx, func() {}
 }
 
 // replay replays one exchange. It returns a failure for each step whose reply is not as

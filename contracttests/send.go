@@ -1,13 +1,11 @@
 package contracttests
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -17,11 +15,8 @@ import (
 	"time"
 )
 
-const (
-	replyTimeout = 60 * time.Second // for connecting, sending and reading together
-	maxReply     = 32 << 20         // bytes of one reply, including headers
-	maxHead      = 256 << 10        // bytes of the status line and the headers of one reply
-)
+// replyTimeout is the time for connecting, sending and reading together.
+const replyTimeout = 60 * time.Second
 
 // A server is a parsed base URL.
 type server struct {
@@ -75,14 +70,6 @@ func (s server) withoutBasePath(path string) string {
 		return rest
 	}
 	return path
-}
-
-// dial opens a connection to the server, with TLS for https.
-func (s server) dial(ctx context.Context) (net.Conn, error) {
-	if s.scheme == "https" {
-		return (&tls.Dialer{Config: s.tls}).DialContext(ctx, "tcp", s.address)
-	}
-	return new(net.Dialer).DialContext(ctx, "tcp", s.address)
 }
 
 // A request is the request of a step, ready to be sent to one server.
@@ -170,81 +157,14 @@ type reply struct {
 	body   string
 }
 
-// roundTrip makes one request on a new connection. It removes the base path from the Location
-// of the reply, because recordings and cases are written without one. It returns an error
-// if no complete reply of at most maxReply bytes arrives within replyTimeout, or if
-// anything follows the reply.
+// roundTrip makes one request on a new connection, as described at [connection.exchange].
 func (s server) roundTrip(ctx context.Context, r *request) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
 	defer cancel()
-	conn, err := s.dial(ctx)
+	c, err := s.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
-	if _, err := conn.Write(r.bytes()); err != nil {
-		return nil, fmt.Errorf("sending: %w", err)
-	}
-	// A header takes much more memory than its bytes, so that headers have a limit of their own.
-	limited := &io.LimitedReader{R: conn, N: maxHead}
-	in := bufio.NewReader(limited)
-	// ReadResponse needs the method: the reply to HEAD has a length but no body.
-	resp, err := http.ReadResponse(in, &http.Request{Method: r.method})
-	if err != nil && limited.N <= 0 {
-		return nil, fmt.Errorf("the headers of the reply are longer than %d KiB", maxHead>>10)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the reply: %w", presentable(err))
-	}
-	defer resp.Body.Close()
-	limited.N += maxReply - maxHead
-	pieces, err := readPieces(resp.Body)
-	if limited.N <= 0 { // which is no error if the end of the connection ends the body
-		return nil, fmt.Errorf("the reply is longer than %d MiB", maxReply>>20)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the body: %w", presentable(err))
-	}
-	if n := in.Buffered(); n > 0 {
-		return nil, fmt.Errorf("%d bytes after the end of the reply", n)
-	}
-	for i, location := range resp.Header["Location"] {
-		resp.Header["Location"][i] = s.withoutBasePath(location)
-	}
-	return &reply{resp.StatusCode, resp.Header, strings.Join(pieces, "")}, nil
-}
-
-// readPieces reads a body to its end in pieces: one text that grows would be copied several times,
-// which takes five times the memory of a long body.
-func readPieces(body io.Reader) (pieces []string, err error) {
-	const first, longest = 4 << 10, 1 << 20
-	for size := int64(first); err == nil; size = min(2*size, longest) {
-		var piece strings.Builder
-		piece.Grow(int(size))
-		_, err = io.CopyN(&piece, body, size)
-		pieces = append(pieces, piece.String())
-	}
-	if err == io.EOF {
-		err = nil
-	}
-	return pieces, err
-}
-
-// maxErrorText is the length of the longest text of an error of which a server may have written a part.
-const maxErrorText = 200
-
-// presentable returns an error of reading a reply that people can read on a terminal. Errors of
-// net/http can quote whole lines of a reply, with control characters and of any length.
-func presentable(err error) error {
-	text := err.Error()
-	if len(text) <= maxErrorText && strconv.Quote(text) == `"`+text+`"` {
-		return err
-	}
-	quoted := strconv.Quote(strings.ToValidUTF8(text[:min(len(text), maxErrorText)], "\uFFFD"))
-	if len(text) > maxErrorText {
-		quoted += "…"
-	}
-	return errors.New(quoted)
+	defer c.Close()
+	return c.exchange(ctx, r)
 }

@@ -162,6 +162,7 @@ var errIncomplete = errors.New("lists could not be read to their end, so that th
 
 // run compares the systems, writes the reports, and returns errDiffer if answers differ.
 func (o *compareOptions) run(cmd *cobra.Command) error {
+	defer o.closeSystems()
 	result, err := o.compare(cmd)
 	if err != nil {
 		if cmd.Context().Err() != nil {
@@ -247,6 +248,15 @@ func (o *compareOptions) openSystems() error {
 		o.tolerances.Bases[i] = cmp.Or(o.systems[i].base, o.systems[i].client.BaseURL())
 	}
 	return nil
+}
+
+// closeSystems closes the connections to both systems.
+func (o *compareOptions) closeSystems() {
+	for i := range o.systems {
+		if client := o.systems[i].client; client != nil {
+			client.Close()
+		}
+	}
 }
 
 // check validates the flags, apart from the contents of files.
