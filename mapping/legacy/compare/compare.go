@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"mime"
@@ -20,6 +21,11 @@ type Answer struct {
 	ContentType string
 	Location    string
 	Body        []byte
+}
+
+// equal reports whether two answers are equal byte by byte. Either may be nil.
+func (a *Answer) equal(b *Answer) bool {
+	return a != nil && b != nil && a.Status == b.Status && a.ContentType == b.ContentType && bytes.Equal(a.Body, b.Body)
 }
 
 // ShortensReply reports whether a header of a request lets a server answer with less than the plain,

@@ -164,6 +164,10 @@ func (w *laneWalk) parse(p *pair, wanted [2]bool) (lists [2][]entry, failed int)
 		if !wanted[i] {
 			continue
 		}
+		if i > 0 && wanted[0] && w.systems[0].next == w.systems[1].next && p.answers[0].equal(p.answers[1]) {
+			lists[i] = lists[0]
+			continue
+		}
 		var ok bool
 		if lists[i], ok = entries(w.route, p.answers[i], w.systems[i].next); !ok {
 			return lists, i

@@ -79,6 +79,9 @@ func (r *recordRead) child(ctx context.Context, route *contract.Route, own, view
 
 // commonKeys returns the keys that both answers have. The others are a difference already.
 func commonKeys(route *contract.Route, answers [2]*Answer) []string {
+	if answers[0].equal(answers[1]) {
+		return sweepKeys(route, answers[0])
+	}
 	candidate := map[string]bool{}
 	for _, key := range sweepKeys(route, answers[1]) {
 		candidate[key] = true
