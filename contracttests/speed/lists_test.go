@@ -49,6 +49,7 @@ func BenchmarkCatalog(b *testing.B) {
 	b.Run("Labels", func(b *testing.B) { benchmarkLabels(b, dsn) })
 	b.Run("Start", func(b *testing.B) { benchmarkStart(b, dsn) })
 	b.Run("Cached", func(b *testing.B) { benchmarkCached(b, dsn) })
+	b.Run("Sweep", func(b *testing.B) { benchmarkSweep(b, dsn) })
 }
 
 // serveCatalog serves a database without a cache of replies, and without limits that a large catalog

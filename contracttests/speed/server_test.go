@@ -32,16 +32,22 @@ type server struct {
 	sent    int    // number of requests that a load generator of ours has sent
 }
 
-// startPortico starts "portico serve" with the settings of environ. Its log goes to a file, as
-// to the pipe of a service manager, whose reader is another process.
+// startPortico starts "portico serve" with the settings of environ.
 func startPortico(b testing.TB, environ []string, arguments ...string) *server {
+	b.Helper()
+	return startServe(b, testenv.Self(b, porticoProgram), environ, arguments...)
+}
+
+// startServe is startPortico for another program. Its log goes to a file, as to the pipe of a service manager,
+// whose reader is another process.
+func startServe(b testing.TB, program string, environ []string, arguments ...string) *server {
 	b.Helper()
 	log, err := os.Create(filepath.Join(b.TempDir(), "log"))
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = log.Close() })
-	cmd := exec.Command(testenv.Self(b, porticoProgram), append([]string{"serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"}, arguments...)...)
+	cmd := exec.Command(program, append([]string{"serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"}, arguments...)...)
 	cmd.Env = append(append(apptest.WithoutSettings(os.Environ()), "TMPDIR="+b.TempDir()), environ...)
 	cmd.Dir, cmd.Stderr = b.TempDir(), log
 	s := &server{}
