@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/importer"
@@ -25,14 +26,15 @@ func (s *session) apply(ctx context.Context, named changes) error {
 	}
 	var gone []*importer.Removal
 	for _, p := range magento1.Parts() {
-		for keys := range slices.Chunk(slices.Sorted(maps.Keys(named[p])), magento1.MaxKeys) {
-			absent, err := s.applyKeys(ctx, p, keys)
-			if err != nil {
-				return fmt.Errorf("%s: %w", p, err)
-			}
+		err := s.readAhead(ctx, p, slices.Sorted(maps.Keys(named[p])), func(keys []adapter.Key, records []adapter.Aggregate) error {
+			absent, err := s.applyKeys(ctx, p, keys, records)
 			if len(absent) > 0 {
 				gone = append(gone, &importer.Removal{Part: p, Resource: p.Resources()[0], Keys: absent})
 			}
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", p, err)
 		}
 		if p == magento1.Products { // a new one points to images only after these were imported
 			named.add(magento1.Images, s.created...)
@@ -93,14 +95,50 @@ func refusedRemovals(all []*importer.Removal) (parked []coordination.Parked) {
 	return parked
 }
 
+// readAhead calls f with the present state of the records of a part, at most [magento1.MaxKeys] at a time. It
+// reads the next ones while f stores the last: the databases of both systems work at once.
+func (s *session) readAhead(ctx context.Context, p magento1.Part, keys []adapter.Key, f func(keys []adapter.Key, records []adapter.Aggregate) error) error {
+	type portion struct {
+		records []adapter.Aggregate
+		err     error
+	}
+	chunks := slices.Collect(slices.Chunk(keys, magento1.MaxKeys))
+	ctx, cancel := context.WithCancel(ctx)
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	defer cancel()
+	read := func(keys []adapter.Key) <-chan portion {
+		ended := make(chan portion, 1)
+		reading.Go(func() {
+			records, err := s.recordsOf(ctx, p, keys)
+			ended <- portion{records, err}
+		})
+		return ended
+	}
+	var next <-chan portion
+	for i, keys := range chunks {
+		if i == 0 {
+			next = read(keys)
+		}
+		one := <-next
+		if one.err != nil {
+			return one.err
+		}
+		if i+1 < len(chunks) {
+			next = read(chunks[i+1])
+		}
+		if err := f(keys, one.records); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // applyKeys applies the present state of some records of a part. It returns the keys of imported
 // records that the legacy store no longer has.
-func (s *session) applyKeys(ctx context.Context, p magento1.Part, keys []adapter.Key) (gone []adapter.Key, err error) {
+func (s *session) applyKeys(ctx context.Context, p magento1.Part, keys []adapter.Key, records []adapter.Aggregate) (gone []adapter.Key, err error) {
 	b := s.batch(p)
-	records, err := s.recordsOf(ctx, p, keys)
-	if err != nil {
-		return nil, err
-	}
+	s.completeURLKeys(p, records)
 	var ranges []adapter.Key
 	for _, key := range keys {
 		ranges = append(ranges, importer.RangeOf(p, key).After)
@@ -145,13 +183,18 @@ func (s *session) applyKeys(ctx context.Context, p magento1.Part, keys []adapter
 	return gone, nil
 }
 
-// recordsOf returns the present state of records.
+// recordsOf returns the present state of records in the legacy store. It is safe for concurrent use.
 func (s *session) recordsOf(ctx context.Context, p magento1.Part, keys []adapter.Key) ([]adapter.Aggregate, error) {
-	records, err := s.Legacy.RecordsOf(ctx, p, keys...)
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	return s.Legacy.RecordsOf(ctx, p, keys...)
+}
+
+// completeURLKeys gives each product a url_key, as described at [importer.Importer.CompleteURLKey].
+func (s *session) completeURLKeys(p magento1.Part, records []adapter.Aggregate) {
 	for _, one := range records {
 		s.CompleteURLKey(p, one.Record)
 	}
-	return records, err
 }
 
 // A batch stores records for a session, and parks records that cannot be stored.
@@ -304,6 +347,7 @@ func (s *session) together(ctx context.Context, p magento1.Part, keys []adapter.
 	if err != nil {
 		return nil, err
 	}
+	s.completeURLKeys(p, batch)
 	for _, key := range keys {
 		if slices.ContainsFunc(batch, func(a adapter.Aggregate) bool { return a.Record.Key() == key }) {
 			continue

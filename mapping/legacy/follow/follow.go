@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -177,6 +178,7 @@ type session struct {
 	seen        map[magento1.Part]map[adapter.Key]string
 	burst       map[magento1.Part]string // when a poll has found too many changes
 	created     []adapter.Key            // products that have just been created
+	reading     sync.Mutex               // held while records of the legacy store are read
 
 	parked      *parkedRecords
 	comparison  *comparison
