@@ -37,3 +37,18 @@ func TestGrowth(t *testing.T) {
 		})
 	}
 }
+
+// TestChangesAreNoGrowth counts changes: those of records leave a table as large as it is, and those of parts may
+// have filled it.
+func TestChangesAreNoGrowth(t *testing.T) {
+	product := adapter.Aggregate{Record: adapter.NewRecord(&adapter.Schema{Resource: adapter.Products})}
+	images := adapter.Aggregate{Record: product.Record, PartsOnly: true, PartsOf: []adapter.Resource{adapter.ProductImages}}
+	changed := slices.Repeat([]adapter.Imported{{Outcome: adapter.ImportChanged}}, 500)
+	var g growth
+	if g.add(slices.Repeat([]adapter.Aggregate{product}, 500), changed) {
+		t.Error("the statistics are renewed after changes of products")
+	}
+	if !g.add(slices.Repeat([]adapter.Aggregate{images}, 500), changed) {
+		t.Error("the statistics are not renewed after changes of images")
+	}
+}
