@@ -22,8 +22,9 @@
 //     beginning; keys that do not belong in a path are not followed; the caller limits the size of
 //     replies.
 //  4. The route table determines the reads of a sweep ([contract.Table.PathParams]). It walks lists
-//     by ascending id, each system at its own pace. A difference counts only if it is there again
-//     after a pause, since a client may have changed the record between the two replies.
+//     by ascending id, each system at its own pace, and page by page if both have them in another
+//     order. A difference counts only if it is there again after a pause, since a client may have
+//     changed the record between the two replies.
 //  5. The memory of a sweep does not grow with the store: it holds one page of each open list, the
 //     replies to concurrent reads of records, and up to a limit the keys of the lists on which
 //     other lists depend (categories). Its [SweepState] after each record is complete: a sweep

@@ -31,6 +31,9 @@ type laneWalk struct {
 	systems  [2]cursor
 	position sweepPosition
 	maxPages int
+	// unordered: the list is not in the order of the ids, but in the same one in both systems so far. It is
+	// compared page by page.
+	unordered bool
 	// unkeyedPage is the checksum of the previous page of a list without ids.
 	unkeyedPage [sha256.Size]byte
 }
@@ -59,8 +62,12 @@ func (s *sweep) walkLane(ctx context.Context, l *lane) error {
 	}
 	position.Done = slices.Clone(position.Done)
 	w.position = position
+	w.unordered = position.Unordered
 	for i := range w.systems {
 		w.systems[i] = cursor{next: position.Pages[i], last: position.After, ended: position.Ended[i]}
+		if err := w.readPrevious(ctx, i); err != nil {
+			return err
+		}
 	}
 	for !w.complete() {
 		if err := w.step(ctx); err != nil {
@@ -68,6 +75,26 @@ func (s *sweep) walkLane(ctx context.Context, l *lane) error {
 		}
 	}
 	return s.commit(&SweepOutcome{}, func(state *SweepState) { state.Lanes.finish(l.number) })
+}
+
+// readPrevious reads the page of one system before the next one again, in a sweep that continues: its ids show
+// whether the next one is in order, and whether it is the last. They do not if some records of the next page have
+// been compared already.
+func (w *laneWalk) readPrevious(ctx context.Context, system int) error {
+	c := &w.systems[system]
+	if c.ended || c.next == 1 {
+		return nil
+	}
+	request := w.page(c.next - 1)
+	answer, err := w.sweep.asker.one(ctx, system, &request)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	page, ok := entries(w.route, answer, c.next-1)
+	if err == nil && ok && slices.ContainsFunc(page, func(e entry) bool { return e.id >= c.last }) {
+		c.previous = ids(page)
+	}
+	return nil
 }
 
 // complete reports whether the list has ended in both systems.
@@ -93,7 +120,7 @@ func (w *laneWalk) step(ctx context.Context) error {
 		if err := w.readRecords(ctx, win); err != nil {
 			return err
 		}
-		w.position.After = win.through
+		w.position.After, w.position.Unordered = win.through, w.unordered
 	}
 	for i := range w.systems {
 		c := &w.systems[i]
@@ -120,9 +147,16 @@ func (w *laneWalk) store(state *SweepState) {
 }
 
 // take removes the next window from the records that were read: up to the last record of
-// the system that has not come as far as the other.
+// the system that has not come as far as the other, or a page of a list in another order.
 func (w *laneWalk) take(request SweepRequest, pages *pair) *window {
 	win := &window{request: request, after: w.position.After, whole: pages, through: math.MaxInt64}
+	if w.unordered {
+		win.after, win.through = 0, 0 // a sweep that continues begins at a page, whatever its ids
+		for i := range w.systems {
+			win.entries[i], w.systems[i].pending = w.systems[i].pending, nil
+		}
+		return win
+	}
 	for i := range w.systems {
 		if c := &w.systems[i]; !c.ended {
 			win.through = min(win.through, c.last)
@@ -203,7 +237,7 @@ func match(entries [2][]entry) (both, only [2][]entry) {
 
 // readAgain reads the records of a window a second time.
 func (w *laneWalk) readAgain(ctx context.Context, win *window) error {
-	if win.whole != nil {
+	if win.whole != nil || w.unordered {
 		p, err := w.sweep.asker.both(ctx, &win.request)
 		if err != nil {
 			return err
@@ -213,7 +247,10 @@ func (w *laneWalk) readAgain(ctx context.Context, win *window) error {
 			win.whole = &p
 			return nil
 		}
-		win.whole = nil
+		if win.whole = nil; w.unordered {
+			win.entries = lists
+			return nil
+		}
 	}
 	var errs [2]error
 	var group sync.WaitGroup

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"github.com/portico-commerce/portico/mapping/codec"
+	"maps"
 	"slices"
 	"sync"
 )
@@ -28,6 +29,9 @@ func (w *laneWalk) fill(ctx context.Context, outcome *SweepOutcome) (pages *pair
 		}
 		lists, failed := w.parse(&p, read)
 		if failed < 0 {
+			if same && !(w.systems[0].ascends(lists[0]) && w.systems[1].ascends(lists[1])) {
+				w.unordered = true
+			}
 			w.addPages(lists, read, outcome)
 			if same && sameIDs(lists[0], lists[1]) {
 				pages = &p
@@ -179,36 +183,54 @@ func (w *laneWalk) parse(p *pair, wanted [2]bool) (lists [2][]entry, failed int)
 // addPages adds the pages that were read.
 func (w *laneWalk) addPages(lists [2][]entry, read [2]bool, outcome *SweepOutcome) {
 	for i := range w.systems {
-		if !read[i] {
-			continue
-		}
-		if c := &w.systems[i]; !c.add(lists[i]) {
+		switch c := &w.systems[i]; {
+		case !read[i]:
+		case w.unordered:
+			c.addUnordered(lists[i])
+		case !c.add(lists[i]):
 			outcome.LeftOut = append(outcome.LeftOut, sweepLeftOut{"the ids of the list do not ascend", w.page(c.next - 1).Target, true})
 		}
 	}
 }
 
+// ascends reports whether no record of the next page is out of order: its id is greater than all ids
+// before it, or it is on the previous page, since records that move by a few places are repeated.
+func (c *cursor) ascends(page []entry) bool {
+	return c.previous == nil || !slices.ContainsFunc(page, func(e entry) bool { return e.id <= c.last && !c.previous[e.id] })
+}
+
 // add adds the next page of c. A page without a new record, such as the last one again, or with
 // fewer records than the limit ends the list. Records with the same id stay separate, so that a
-// record that only one system has twice is a difference. add reports false if a record is out of
-// order: its id is not greater than all ids before it, and it is not on the previous page, since
-// records that move by a few places are repeated.
+// record that only one system has twice is a difference. add reports whether the page ascends.
 func (c *cursor) add(page []entry) (ascends bool) {
+	ascends = c.ascends(page)
 	c.next++
-	c.ended, ascends = len(page) < pageLimit, true
 	before, last := len(c.pending), c.last
-	ids := make(map[int64]bool, len(page))
-	for i := range page {
-		id := page[i].id
-		ids[id] = true
-		if id > last {
-			c.last = id
-			c.pending = append(c.pending, page[i])
-		} else if c.previous != nil && !c.previous[id] {
-			ascends = false
+	for _, e := range page {
+		if e.id > last {
+			c.last = e.id
+			c.pending = append(c.pending, e)
 		}
 	}
-	c.previous = ids
-	c.ended = c.ended || len(c.pending) == before
+	c.previous = ids(page)
+	c.ended = len(page) < pageLimit || len(c.pending) == before
 	return ascends
+}
+
+// addUnordered adds the next page of a list that is not in the order of the ids. A page like the previous one or
+// with fewer records than the limit ends the list.
+func (c *cursor) addUnordered(page []entry) {
+	found := ids(page)
+	c.next++
+	c.ended = len(page) < pageLimit || maps.Equal(found, c.previous)
+	c.pending, c.previous = page, found
+}
+
+// ids returns the ids of a page.
+func ids(page []entry) map[int64]bool {
+	found := make(map[int64]bool, len(page))
+	for _, e := range page {
+		found[e.id] = true
+	}
+	return found
 }
