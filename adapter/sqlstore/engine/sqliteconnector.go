@@ -19,8 +19,8 @@ import (
 //
 // And they keep the plan of a statement (SQLite's query planner stability guarantee): without it SQLite looks at
 // the values of parameters, and prepares the statement again for each new limit, and for each new value of a
-// comparison with a number as small as the ids of websites and store views. A list of products takes a third
-// longer then, if clients ask for store views in turn.
+// comparison with a number as small as the ids of websites and store views. A list of products takes up
+// to a third longer then, if clients ask for store views in turn.
 type sqliteConnector struct{ driver.Connector }
 
 // Connect opens a connection.
