@@ -26,7 +26,7 @@ func (s *session) apply(ctx context.Context, named changes) error {
 	}
 	var gone []*importer.Removal
 	for _, p := range magento1.Parts() {
-		err := s.readAhead(ctx, p, slices.Sorted(maps.Keys(named[p])), func(keys []adapter.Key, records []adapter.Aggregate) error {
+		err := s.records.readAhead(ctx, p, slices.Sorted(maps.Keys(named[p])), func(keys []adapter.Key, records []adapter.Aggregate) error {
 			absent, err := s.applyKeys(ctx, p, keys, records)
 			if len(absent) > 0 {
 				gone = append(gone, &importer.Removal{Part: p, Resource: p.Resources()[0], Keys: absent})
@@ -95,50 +95,11 @@ func refusedRemovals(all []*importer.Removal) (parked []coordination.Parked) {
 	return parked
 }
 
-// readAhead calls f with the present state of the records of a part, at most [magento1.MaxKeys] at a time. It
-// reads the next ones while f stores the last: the databases of both systems work at once.
-func (s *session) readAhead(ctx context.Context, p magento1.Part, keys []adapter.Key, f func(keys []adapter.Key, records []adapter.Aggregate) error) error {
-	type portion struct {
-		records []adapter.Aggregate
-		err     error
-	}
-	chunks := slices.Collect(slices.Chunk(keys, magento1.MaxKeys))
-	ctx, cancel := context.WithCancel(ctx)
-	var reading sync.WaitGroup
-	defer reading.Wait()
-	defer cancel()
-	read := func(keys []adapter.Key) <-chan portion {
-		ended := make(chan portion, 1)
-		reading.Go(func() {
-			records, err := s.recordsOf(ctx, p, keys)
-			ended <- portion{records, err}
-		})
-		return ended
-	}
-	var next <-chan portion
-	for i, keys := range chunks {
-		if i == 0 {
-			next = read(keys)
-		}
-		one := <-next
-		if one.err != nil {
-			return one.err
-		}
-		if i+1 < len(chunks) {
-			next = read(chunks[i+1])
-		}
-		if err := f(keys, one.records); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // applyKeys applies the present state of some records of a part. It returns the keys of imported
 // records that the legacy store no longer has.
 func (s *session) applyKeys(ctx context.Context, p magento1.Part, keys []adapter.Key, records []adapter.Aggregate) (gone []adapter.Key, err error) {
 	b := s.batch(p)
-	s.completeURLKeys(p, records)
+	completeURLKeys(s.Importer, p, records)
 	var ranges []adapter.Key
 	for _, key := range keys {
 		ranges = append(ranges, importer.RangeOf(p, key).After)
@@ -183,17 +144,69 @@ func (s *session) applyKeys(ctx context.Context, p magento1.Part, keys []adapter
 	return gone, nil
 }
 
-// recordsOf returns the present state of records in the legacy store. It is safe for concurrent use.
+// A recordReader reads the present state of records in the legacy store. It is safe for concurrent use.
+type recordReader struct {
+	mu     sync.Mutex
+	legacy *magento1.Database
+}
+
+// read returns the records of a part that have some keys, at most [magento1.MaxKeys].
+func (r *recordReader) read(ctx context.Context, p magento1.Part, keys []adapter.Key) ([]adapter.Aggregate, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.legacy.RecordsOf(ctx, p, keys...)
+}
+
+// readAhead calls f with the present state of the records of a part, at most [magento1.MaxKeys] at a time. It
+// reads the next ones while f stores the last: the databases of both systems work at once.
+func (r *recordReader) readAhead(ctx context.Context, p magento1.Part, keys []adapter.Key, f func(keys []adapter.Key, records []adapter.Aggregate) error) error {
+	type portion struct {
+		records []adapter.Aggregate
+		err     error
+	}
+	chunks := slices.Collect(slices.Chunk(keys, magento1.MaxKeys))
+	ctx, cancel := context.WithCancel(ctx)
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	defer cancel()
+	read := func(keys []adapter.Key) <-chan portion {
+		ended := make(chan portion, 1)
+		reading.Go(func() {
+			records, err := r.read(ctx, p, keys)
+			ended <- portion{records, err}
+		})
+		return ended
+	}
+	var next <-chan portion
+	for i, keys := range chunks {
+		if i == 0 {
+			next = read(keys)
+		}
+		one := <-next
+		if one.err != nil {
+			return one.err
+		}
+		if i+1 < len(chunks) {
+			next = read(chunks[i+1])
+		}
+		if err := f(keys, one.records); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordsOf returns the present state of records, in which products have a url_key.
 func (s *session) recordsOf(ctx context.Context, p magento1.Part, keys []adapter.Key) ([]adapter.Aggregate, error) {
-	s.reading.Lock()
-	defer s.reading.Unlock()
-	return s.Legacy.RecordsOf(ctx, p, keys...)
+	records, err := s.records.read(ctx, p, keys)
+	completeURLKeys(s.Importer, p, records)
+	return records, err
 }
 
 // completeURLKeys gives each product a url_key, as described at [importer.Importer.CompleteURLKey].
-func (s *session) completeURLKeys(p magento1.Part, records []adapter.Aggregate) {
+func completeURLKeys(imp *importer.Importer, p magento1.Part, records []adapter.Aggregate) {
 	for _, one := range records {
-		s.CompleteURLKey(p, one.Record)
+		imp.CompleteURLKey(p, one.Record)
 	}
 }
 
@@ -347,7 +360,6 @@ func (s *session) together(ctx context.Context, p magento1.Part, keys []adapter.
 	if err != nil {
 		return nil, err
 	}
-	s.completeURLKeys(p, batch)
 	for _, key := range keys {
 		if slices.ContainsFunc(batch, func(a adapter.Aggregate) bool { return a.Record.Key() == key }) {
 			continue
