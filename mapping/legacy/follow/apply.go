@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/importer"
@@ -26,15 +25,14 @@ func (s *session) apply(ctx context.Context, named changes) error {
 	}
 	var gone []*importer.Removal
 	for _, p := range magento1.Parts() {
-		err := s.records.readAhead(ctx, p, slices.Sorted(maps.Keys(named[p])), func(keys []adapter.Key, records []adapter.Aggregate) error {
-			absent, err := s.applyKeys(ctx, p, keys, records)
+		for keys := range slices.Chunk(slices.Sorted(maps.Keys(named[p])), magento1.MaxKeys) {
+			absent, err := s.applyKeys(ctx, p, keys)
+			if err != nil {
+				return fmt.Errorf("%s: %w", p, err)
+			}
 			if len(absent) > 0 {
 				gone = append(gone, &importer.Removal{Part: p, Resource: p.Resources()[0], Keys: absent})
 			}
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("%s: %w", p, err)
 		}
 		if p == magento1.Products { // a new one points to images only after these were imported
 			named.add(magento1.Images, s.created...)
@@ -97,9 +95,12 @@ func refusedRemovals(all []*importer.Removal) (parked []coordination.Parked) {
 
 // applyKeys applies the present state of some records of a part. It returns the keys of imported
 // records that the legacy store no longer has.
-func (s *session) applyKeys(ctx context.Context, p magento1.Part, keys []adapter.Key, records []adapter.Aggregate) (gone []adapter.Key, err error) {
+func (s *session) applyKeys(ctx context.Context, p magento1.Part, keys []adapter.Key) (gone []adapter.Key, err error) {
 	b := s.batch(p)
-	completeURLKeys(s.Importer, p, records)
+	records, err := s.recordsOf(ctx, p, keys)
+	if err != nil {
+		return nil, err
+	}
 	var ranges []adapter.Key
 	for _, key := range keys {
 		ranges = append(ranges, importer.RangeOf(p, key).After)
@@ -144,70 +145,13 @@ func (s *session) applyKeys(ctx context.Context, p magento1.Part, keys []adapter
 	return gone, nil
 }
 
-// A recordReader reads the present state of records in the legacy store. It is safe for concurrent use.
-type recordReader struct {
-	mu     sync.Mutex
-	legacy *magento1.Database
-}
-
-// read returns the records of a part that have some keys, at most [magento1.MaxKeys].
-func (r *recordReader) read(ctx context.Context, p magento1.Part, keys []adapter.Key) ([]adapter.Aggregate, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.legacy.RecordsOf(ctx, p, keys...)
-}
-
-// readAhead calls f with the present state of the records of a part, at most [magento1.MaxKeys] at a time. It
-// reads the next ones while f stores the last: the databases of both systems work at once.
-func (r *recordReader) readAhead(ctx context.Context, p magento1.Part, keys []adapter.Key, f func(keys []adapter.Key, records []adapter.Aggregate) error) error {
-	type portion struct {
-		records []adapter.Aggregate
-		err     error
-	}
-	chunks := slices.Collect(slices.Chunk(keys, magento1.MaxKeys))
-	ctx, cancel := context.WithCancel(ctx)
-	var reading sync.WaitGroup
-	defer reading.Wait()
-	defer cancel()
-	read := func(keys []adapter.Key) <-chan portion {
-		ended := make(chan portion, 1)
-		reading.Go(func() {
-			records, err := r.read(ctx, p, keys)
-			ended <- portion{records, err}
-		})
-		return ended
-	}
-	var next <-chan portion
-	for i, keys := range chunks {
-		if i == 0 {
-			next = read(keys)
-		}
-		one := <-next
-		if one.err != nil {
-			return one.err
-		}
-		if i+1 < len(chunks) {
-			next = read(chunks[i+1])
-		}
-		if err := f(keys, one.records); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// recordsOf returns the present state of records, in which products have a url_key.
+// recordsOf returns the present state of records.
 func (s *session) recordsOf(ctx context.Context, p magento1.Part, keys []adapter.Key) ([]adapter.Aggregate, error) {
-	records, err := s.records.read(ctx, p, keys)
-	completeURLKeys(s.Importer, p, records)
-	return records, err
-}
-
-// completeURLKeys gives each product a url_key, as described at [importer.Importer.CompleteURLKey].
-func completeURLKeys(imp *importer.Importer, p magento1.Part, records []adapter.Aggregate) {
+	records, err := s.Legacy.RecordsOf(ctx, p, keys...)
 	for _, one := range records {
-		imp.CompleteURLKey(p, one.Record)
+		s.CompleteURLKey(p, one.Record)
 	}
+	return records, err
 }
 
 // A batch stores records for a session, and parks records that cannot be stored.

@@ -177,7 +177,6 @@ type session struct {
 	seen        map[magento1.Part]map[adapter.Key]string
 	burst       map[magento1.Part]string // when a poll has found too many changes
 	created     []adapter.Key            // products that have just been created
-	records     *recordReader
 
 	parked      *parkedRecords
 	comparison  *comparison
@@ -225,7 +224,6 @@ func (f *Follower) newSession(imp *importer.Importer) *session {
 	return &session{
 		Importer: imp, f: f, log: f.o.Log, base: base, nextResolve: time.Now().Add(resolvePeriod), importLock: &importLock{imports: imp.Notes, turn: f.turn},
 		seen: map[magento1.Part]map[adapter.Key]string{}, burst: map[magento1.Part]string{},
-		records:     &recordReader{legacy: imp.Legacy},
 		parked:      &parkedRecords{records: map[magento1.Part]map[adapter.Key]coordination.Parked{}, notes: imp.Notes, log: f.o.Log, metrics: f.o.Metrics},
 		comparison:  &comparison{imp: imp, log: f.o.Log, metrics: f.o.Metrics},
 		credentials: &credentialFollower{imp: imp, log: f.o.Log, metrics: f.o.Metrics},
