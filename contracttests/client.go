@@ -62,10 +62,11 @@ func (c *Client) Probe(ctx context.Context, name string) error {
 // no complete reply of at most 32 MiB arrives within Target.Timeout, or one minute if
 // that is 0. The error contains no secrets.
 func (c *Client) Do(ctx context.Context, s *Step) (*Reply, error) {
-	r := newRequest(c.session.server, c.session.target.Credentials, s)
 	ctx, cancel := c.session.withTimeout(ctx)
 	defer cancel()
-	got, err := c.connections.roundTrip(ctx, c.session.server, &r)
+	got, err := c.connections.roundTrip(ctx, c.session.server, func() request {
+		return newRequest(c.session.server, c.session.target.Credentials, s)
+	})
 	if err != nil {
 		return nil, err
 	}

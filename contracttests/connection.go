@@ -26,7 +26,7 @@ type connection struct {
 	server   server
 	limited  io.LimitedReader // of the connection; N is what a reply may still have
 	in       *bufio.Reader    // of limited
-	answered bool             // the server has begun to answer the latest request
+	answered bool             // the headers of the latest reply have been read
 	reusable bool             // another request may follow
 }
 
@@ -64,8 +64,6 @@ func (c *connection) writeAndRead(r *request) (got *reply, more bool, err error)
 	}
 	// A header takes much more memory than its bytes, so that headers have a limit of their own.
 	c.limited.N = maxHead
-	_, err = c.in.Peek(1)
-	c.answered = err == nil
 	// ReadResponse needs the method: the reply to HEAD has a length but no body.
 	resp, err := http.ReadResponse(c.in, &http.Request{Method: r.method})
 	if err != nil && c.limited.N <= 0 {
@@ -74,6 +72,7 @@ func (c *connection) writeAndRead(r *request) (got *reply, more bool, err error)
 	if err != nil {
 		return nil, false, fmt.Errorf("reading the reply: %w", presentable(err))
 	}
+	c.answered = true
 	defer resp.Body.Close()
 	c.limited.N += maxReply - maxHead
 	pieces, err := readPieces(resp.Body)
@@ -99,29 +98,32 @@ type connections struct {
 	idle []*connection // the one that was used last is taken first
 }
 
-// roundTrip makes one request as described at [connection.exchange]: a GET on an idle connection if
-// there is one, and any other request on a new one, because a server may close an idle connection at
-// any time, and only a read can be sent again.
-func (all *connections) roundTrip(ctx context.Context, s server, r *request) (*reply, error) {
+// roundTrip makes the request that newRequest returns as described at [connection.exchange]: a GET on an
+// idle connection if there is one, and any other request on a new one, because a server may close an idle
+// connection at any time, and only a read can be sent again: with a signature of its own, as the server
+// may have seen the first.
+func (all *connections) roundTrip(ctx context.Context, s server, newRequest func() request) (*reply, error) {
+	r := newRequest()
 	if r.method != http.MethodGet {
-		return s.roundTrip(ctx, r)
+		return s.roundTrip(ctx, &r)
 	}
 	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
 	defer cancel()
 	if c := all.take(); c != nil {
-		got, err := c.exchange(ctx, r)
+		got, err := c.exchange(ctx, &r)
 		// Some servers say why they close an idle connection, as if that were the answer.
 		closed := !c.answered || err == nil && got.status == http.StatusRequestTimeout
 		if all.put(c); !closed || ctx.Err() != nil {
 			return got, err
 		}
+		r = newRequest()
 	}
 	c, err := s.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer all.put(c)
-	return c.exchange(ctx, r)
+	return c.exchange(ctx, &r)
 }
 
 // take returns an idle connection, or nil.

@@ -67,8 +67,9 @@ func TestClientKeepsConnections(t *testing.T) {
 	}
 }
 
-// TestClosedIdleConnections checks that a read is sent again on a new connection if the server has closed the idle
-// one, without a word or with a status, and that an answer on a kept connection counts otherwise.
+// TestClosedIdleConnections checks that a read is sent again on a new connection, with another signature, if the
+// server has closed the idle one, without a word or with a status, and that an answer on a kept connection counts
+// otherwise.
 func TestClosedIdleConnections(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -80,6 +81,7 @@ func TestClosedIdleConnections(t *testing.T) {
 		{name: "closed", status: 200, connections: 2},
 		{name: "closed with a status", farewell: httpReply(408, ""), status: 200, connections: 2},
 		{name: "closed after the request", wait: true, status: 200, connections: 2},
+		{name: "closed within the answer", farewell: "HTTP/1.1 2", wait: true, status: 200, connections: 2},
 		{name: "answered with an error", farewell: httpReply(503, ""), wait: true, status: 503, connections: 1},
 		{name: "cut short", farewell: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", wait: true, connections: 1},
 	} {
@@ -90,6 +92,14 @@ func TestClosedIdleConnections(t *testing.T) {
 				t.Fatal(err)
 			}
 			answered, closed, opened := make(chan struct{}), make(chan struct{}), 0
+			var requests sync.Map
+			read := func(in *bufio.Reader) error {
+				request, err := readRequest(in)
+				if _, seen := requests.LoadOrStore(request, true); seen && err == nil {
+					t.Errorf("the same request comes twice: %s", request)
+				}
+				return err
+			}
 			var serving sync.WaitGroup
 			serving.Go(func() {
 				for {
@@ -98,12 +108,12 @@ func TestClosedIdleConnections(t *testing.T) {
 						return
 					}
 					in := bufio.NewReader(conn)
-					if _, err := readRequest(in); err == nil {
+					if read(in) == nil {
 						_, _ = io.WriteString(conn, httpReply(200, "ok"))
 					}
 					if opened++; opened == 1 {
 						if <-answered; tt.wait {
-							_, _ = readRequest(in)
+							_ = read(in)
 						}
 						_, _ = io.WriteString(conn, tt.farewell)
 						_ = conn.Close()
@@ -116,7 +126,12 @@ func TestClosedIdleConnections(t *testing.T) {
 					})
 				}
 			})
-			c := newTestClient(t, fmt.Sprintf("http://%s", listener.Addr()))
+			credentials := testCredentials
+			credentials.Signature = HMACSHA1
+			c, err := NewClient(Target{BaseURL: fmt.Sprintf("http://%s", listener.Addr()), Credentials: credentials})
+			if err != nil {
+				t.Fatal(err)
+			}
 			t.Cleanup(func() {
 				c.Close()
 				_ = listener.Close()
@@ -125,20 +140,20 @@ func TestClosedIdleConnections(t *testing.T) {
 					t.Errorf("%d connections, want %d", opened, tt.connections)
 				}
 			})
-			read := func() int {
-				got, err := c.Do(t.Context(), &Step{As: Guest, Method: http.MethodGet, Path: "/products"})
+			get := func() int {
+				got, err := c.Do(t.Context(), &Step{As: Admin, Method: http.MethodGet, Path: "/products"})
 				if err != nil {
 					return 0
 				}
 				return got.Status
 			}
-			if got := read(); got != 200 {
+			if got := get(); got != 200 {
 				t.Errorf("first read: status %d", got)
 			}
 			if close(answered); !tt.wait {
 				<-closed
 			}
-			if got := read(); got != tt.status {
+			if got := get(); got != tt.status {
 				t.Errorf("second read: status %d, want %d", got, tt.status)
 			}
 		})
