@@ -22,7 +22,7 @@
 //     beginning; keys that do not belong in a path are not followed; the caller limits the size of
 //     replies.
 //  4. The route table determines the reads of a sweep ([contract.Table.PathParams]). It walks lists
-//     by ascending id, each system at its own pace, and page by page if both have them in another
+//     by ascending id, each system at its own pace, and page by page if neither has them in that
 //     order. A difference counts only if it is there again after a pause, since a client may have
 //     changed the record between the two replies.
 //  5. The memory of a sweep does not grow with the store: it holds one page of each open list, the

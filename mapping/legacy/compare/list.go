@@ -31,8 +31,7 @@ type laneWalk struct {
 	systems  [2]cursor
 	position sweepPosition
 	maxPages int
-	// unordered: the list is not in the order of the ids, but in the same one in both systems so far. It is
-	// compared page by page.
+	// unordered: neither system has the list in the order of the ids. It is compared page by page.
 	unordered bool
 	// unkeyedPage is the checksum of the previous page of a list without ids.
 	unkeyedPage [sha256.Size]byte
@@ -78,23 +77,18 @@ func (s *sweep) walkLane(ctx context.Context, l *lane) error {
 }
 
 // readPrevious reads the page of one system before the next one again, in a sweep that continues: its ids show
-// whether the next one is in order, and whether it is the last. They do not if some records of the next page have
-// been compared already.
+// whether the next one is in order, and whether it is the last. If some records of the next page have been compared
+// already, the order of that page is not checked.
 func (w *laneWalk) readPrevious(ctx context.Context, system int) error {
 	c := &w.systems[system]
-	if c.ended || c.next == 1 {
+	if c.ended || c.next == 1 || w.position.Partly[system] {
 		return nil
 	}
 	request := w.page(c.next - 1)
-	answer, err := w.sweep.asker.one(ctx, system, &request)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	page, ok := entries(w.route, answer, c.next-1)
-	if err == nil && ok && slices.ContainsFunc(page, func(e entry) bool { return e.id >= c.last }) {
-		c.previous = ids(page)
-	}
-	return nil
+	answer, _ := w.sweep.asker.one(ctx, system, &request)
+	page, _ := entries(w.route, answer, c.next-1)
+	c.previous = ids(page) // without the page, no id up to the last is in order
+	return ctx.Err()
 }
 
 // complete reports whether the list has ended in both systems.
@@ -124,9 +118,9 @@ func (w *laneWalk) step(ctx context.Context) error {
 	}
 	for i := range w.systems {
 		c := &w.systems[i]
-		w.position.Pages[i], w.position.Ended[i] = c.next, c.ended
+		w.position.Pages[i], w.position.Ended[i], w.position.Partly[i] = c.next, c.ended, false
 		if len(c.pending) > 0 { // to be read again by a sweep that continues
-			w.position.Pages[i], w.position.Ended[i] = c.pending[0].page, false
+			w.position.Pages[i], w.position.Ended[i], w.position.Partly[i] = c.pending[0].page, false, true
 		}
 	}
 	w.position.Done = nil
@@ -237,7 +231,7 @@ func match(entries [2][]entry) (both, only [2][]entry) {
 
 // readAgain reads the records of a window a second time.
 func (w *laneWalk) readAgain(ctx context.Context, win *window) error {
-	if win.whole != nil || w.unordered {
+	if win.whole != nil {
 		p, err := w.sweep.asker.both(ctx, &win.request)
 		if err != nil {
 			return err
@@ -247,10 +241,7 @@ func (w *laneWalk) readAgain(ctx context.Context, win *window) error {
 			win.whole = &p
 			return nil
 		}
-		if win.whole = nil; w.unordered {
-			win.entries = lists
-			return nil
-		}
+		win.whole = nil
 	}
 	var errs [2]error
 	var group sync.WaitGroup
@@ -268,9 +259,12 @@ func (w *laneWalk) readAgain(ctx context.Context, win *window) error {
 
 // readRange returns the records of one system in a window. It begins a page earlier and
 // ends a page later than before, because a record that was deleted meanwhile moves those
-// behind it.
+// behind it. Of a list that is not in the order of the ids it reads the page again.
 func (w *laneWalk) readRange(ctx context.Context, system int, win *window) ([]entry, error) {
 	was := win.entries[system]
+	if w.unordered {
+		return w.readPage(ctx, system, was)
+	}
 	first, last := w.systems[system].next-1, w.systems[system].next
 	if len(was) > 0 {
 		first, last = was[0].page, was[len(was)-1].page
@@ -291,6 +285,19 @@ func (w *laneWalk) readRange(ctx context.Context, system int, win *window) ([]en
 		c.ended = c.ended && !beforeWindow
 	}
 	return slices.DeleteFunc(c.pending, func(e entry) bool { return e.id > win.through }), nil
+}
+
+// readPage reads the page of some records of one system again.
+func (w *laneWalk) readPage(ctx context.Context, system int, was []entry) ([]entry, error) {
+	if len(was) == 0 {
+		return nil, nil
+	}
+	request := w.page(was[0].page)
+	answer, _ := w.sweep.asker.one(ctx, system, &request)
+	if page, ok := entries(w.route, answer, was[0].page); ok {
+		return page, nil
+	}
+	return was, ctx.Err()
 }
 
 // readRecords reads the records of a window one by one, if the list is the one for that

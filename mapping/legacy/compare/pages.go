@@ -29,7 +29,7 @@ func (w *laneWalk) fill(ctx context.Context, outcome *SweepOutcome) (pages *pair
 		}
 		lists, failed := w.parse(&p, read)
 		if failed < 0 {
-			if same && !(w.systems[0].ascends(lists[0]) && w.systems[1].ascends(lists[1])) {
+			if same && !w.systems[0].ascends(lists[0]) && !w.systems[1].ascends(lists[1]) {
 				w.unordered = true
 			}
 			w.addPages(lists, read, outcome)
@@ -97,10 +97,10 @@ func (w *laneWalk) compareOther(ctx context.Context, number int, outcome *SweepO
 	records, isList := unkeyed(&p)
 	reason := ""
 	switch {
-	case !isList && isDenied(&p) && w.position.After == 0: // the caller has no such list
+	case !isList && isDenied(&p) && w.position.After == 0 && !w.unordered: // the caller has no such list
 	case !isList:
 		reason = "the list ends early, because a system does not answer with a list"
-	case w.finds || w.position.After > 0:
+	case w.finds || w.position.After > 0 || w.unordered:
 		reason = "the records of the list have no ids"
 	}
 	if reason != "" {
@@ -217,13 +217,16 @@ func (c *cursor) add(page []entry) (ascends bool) {
 	return ascends
 }
 
-// addUnordered adds the next page of a list that is not in the order of the ids. A page like the previous one or
-// with fewer records than the limit ends the list.
+// addUnordered adds the next page of a list that is not in the order of the ids. The previous page again, or a page
+// with fewer records than the limit, ends the list.
 func (c *cursor) addUnordered(page []entry) {
 	found := ids(page)
 	c.next++
-	c.ended = len(page) < pageLimit || maps.Equal(found, c.previous)
-	c.pending, c.previous = page, found
+	repeated := maps.Equal(found, c.previous)
+	if c.ended = len(page) < pageLimit || repeated; !repeated {
+		c.pending = page
+	}
+	c.previous = found
 }
 
 // ids returns the ids of a page.
