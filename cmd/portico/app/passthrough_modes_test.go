@@ -1,12 +1,14 @@
 package app
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
@@ -190,10 +192,12 @@ func TestSlowClientsAreNoFailure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.WriteString(conn, "PUT /api/rest/stockitems/1 HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\nabc"); err != nil {
-			t.Fatal(err)
+		_, err = io.WriteString(conn, "PUT /api/rest/stockitems/1 HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\nabc")
+		if err == nil {
+			_, err = io.Copy(io.Discard, conn)
 		}
-		if _, err := io.Copy(io.Discard, conn); err != nil {
+		// On a busy machine the server may be late itself, and end the connection before it has read anything.
+		if err != nil && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
 			t.Fatal(err)
 		}
 		if err := conn.Close(); err != nil {
