@@ -186,12 +186,13 @@ func (g *growth) add(batch []adapter.Aggregate, outcomes []adapter.Imported) (du
 		g.created = map[adapter.Resource]int64{}
 	}
 	for i, o := range outcomes {
-		resource, grows := batch[i].Record.Schema.Resource, o.Outcome == adapter.ImportCreated
-		if batch[i].PartsOnly && len(batch[i].PartsOf) > 0 {
-			resource, grows = batch[i].PartsOf[0], o.Outcome == adapter.ImportCreated || o.Outcome == adapter.ImportChanged
-		}
-		if !grows {
+		parts := batch[i].PartsOnly && len(batch[i].PartsOf) > 0
+		if o.Outcome != adapter.ImportCreated && !(parts && o.Outcome == adapter.ImportChanged) {
 			continue
+		}
+		resource := batch[i].Record.Schema.Resource
+		if parts {
+			resource = batch[i].PartsOf[0]
 		}
 		g.created[resource]++
 		next := int64(firstStatistics)

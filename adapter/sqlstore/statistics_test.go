@@ -38,8 +38,8 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// TestChangesAreNoGrowth counts changes: those of records leave a table as large as it is, and those of parts may
-// have filled it.
+// TestChangesAreNoGrowth checks that changed records do not count, because their table stays as large as it is, and
+// that changed parts do, because they may have filled an empty table.
 func TestChangesAreNoGrowth(t *testing.T) {
 	product := adapter.Aggregate{Record: adapter.NewRecord(&adapter.Schema{Resource: adapter.Products})}
 	images := adapter.Aggregate{Record: product.Record, PartsOnly: true, PartsOf: []adapter.Resource{adapter.ProductImages}}
