@@ -77,7 +77,7 @@ func (s *sweep) walkLane(ctx context.Context, l *lane) error {
 }
 
 // readPrevious reads the page of one system before the next one again, in a sweep that continues: its ids show
-// whether the next one is in order, and whether it is the last. If some records of the next page have been compared
+// whether the next one is in order, and whether it is the last. If some records of the next page may have been compared
 // already, the order of that page is not checked.
 func (w *laneWalk) readPrevious(ctx context.Context, system int) error {
 	c := &w.systems[system]

@@ -58,7 +58,7 @@ type sweepPosition struct {
 	Ended [2]bool `json:"ended"`
 	// Done are records after that id that were read one by one.
 	Done []int64 `json:"done,omitempty"`
-	// Partly: records of the next page have been compared already.
+	// Partly: some records of the next page may have been compared already.
 	Partly [2]bool `json:"partly,omitzero"`
 	// Unordered: the list is not in the order of the ids, and After is 0.
 	Unordered bool `json:"unordered,omitempty"`
