@@ -59,9 +59,10 @@ func sqliteEngine() *Engine {
 			},
 		},
 		// The column stores the double nearest to the decimal.
-		Decimal:   func(tenThousandths int64) any { return float64(tenThousandths) / decimalUnit },
-		Classify:  classifySQLite,
-		Inspector: inspectSQLite(),
+		Decimal:     func(tenThousandths int64) any { return float64(tenThousandths) / decimalUnit },
+		Classify:    classifySQLite,
+		queryDirect: querySQLite,
+		Inspector:   inspectSQLite(),
 	}
 }
 
@@ -130,7 +131,7 @@ func openSQLite(path string, o PoolOptions) (Pools, error) {
 }
 
 func classifySQLite(err error) (kind adapter.ErrorKind, again bool) {
-	var e *sqlite.Error
+	var e interface{ Code() int } // of the driver, or our own
 	if !errors.As(err, &e) {
 		return adapter.Internal, false
 	}

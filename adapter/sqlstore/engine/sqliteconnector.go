@@ -29,12 +29,11 @@ func (c sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	handle := sqliteHandle(conn)
+	tls, handle := libc.NewTLS(), sqliteHandle(conn)
+	opened := &sqliteConn{Conn: Wrap(conn), db: uintptr(unsafe.Pointer(handle)), tls: tls, kept: map[string]*sqliteStmt{}}
 	if handle == nil {
-		return conn, nil
+		return opened, nil
 	}
-	tls := libc.NewTLS()
-	defer tls.Close()
 	if mutex := handle.Fmutex; mutex != 0 {
 		handle.Fmutex = 0 // functions that lock skip a mutex that is missing
 		lib.Xsqlite3_mutex_free(tls, mutex)
@@ -42,8 +41,8 @@ func (c sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	const slot = 8 // bytes of an argument
 	arguments := libc.VaList(tls.Alloc(2*slot), int32(1), uintptr(0))
 	defer tls.Free(2 * slot)
-	lib.Xsqlite3_db_config(tls, uintptr(unsafe.Pointer(handle)), lib.SQLITE_DBCONFIG_ENABLE_QPSG, arguments)
-	return conn, nil
+	lib.Xsqlite3_db_config(tls, opened.db, lib.SQLITE_DBCONFIG_ENABLE_QPSG, arguments)
+	return opened, nil
 }
 
 // sqliteHandle returns the handle of a connection of the driver, which has no method for it. It returns nil if
@@ -57,6 +56,8 @@ func sqliteHandle(conn driver.Conn) *lib.Tsqlite3 {
 	if !field.IsValid() || field.Kind() != reflect.Uintptr {
 		return nil
 	}
-	address := uintptr(field.Uint())
-	return *(**lib.Tsqlite3)(unsafe.Pointer(&address)) // memory of SQLite's own, which the garbage collector ignores
+	return sqliteMemory[lib.Tsqlite3](uintptr(field.Uint()))
 }
+
+// sqliteMemory returns a pointer to memory of SQLite's own, which the garbage collector ignores.
+func sqliteMemory[T any](address uintptr) *T { return *(**T)(unsafe.Pointer(&address)) }

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"path/filepath"
 	"strconv"
@@ -28,7 +27,7 @@ func TestUnlockedConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = conn.Raw(func(c any) error {
-			if handle := sqliteHandle(c.(driver.Conn)); handle == nil || handle.Fmutex != 0 {
+			if handle := sqliteHandle(c.(*sqliteConn).full); handle == nil || handle.Fmutex != 0 {
 				t.Errorf("a connection of the %s has a mutex", name)
 			}
 			return nil
@@ -78,7 +77,7 @@ func TestKeptPlans(t *testing.T) {
 	defer func() { _ = conn.Close() }()
 	asked := 0
 	err = conn.Raw(func(c any) error {
-		return c.(sqlite.AuthorizerRegisterer).RegisterAuthorizer(func(sqlite.AuthorizerActionCode, string, string, string, string) sqlite.AuthorizerReturnCode {
+		return c.(*sqliteConn).full.(sqlite.AuthorizerRegisterer).RegisterAuthorizer(func(sqlite.AuthorizerActionCode, string, string, string, string) sqlite.AuthorizerReturnCode {
 			asked++
 			return sqlite.AuthorizerOK
 		})

@@ -105,17 +105,9 @@ func (c *Cell) Scan(src any) error {
 	case []byte: // the driver reuses it for the next row
 		return c.text(string(v))
 	case int64:
-		switch c.kind {
-		case adapter.KindInteger:
-			*c.Value = adapter.IntegerValue(v)
-			return nil
-		case adapter.KindDecimal:
-			return c.decimal(decimalFromInteger(v))
-		}
+		return c.integer(v)
 	case float64:
-		if c.kind == adapter.KindDecimal {
-			return c.decimal(decimalFromFloat(v))
-		}
+		return c.float(v)
 	case time.Time:
 		if c.kind == adapter.KindTime {
 			*c.Value = adapter.TextValue(v.UTC().Format(time.DateTime))
@@ -123,6 +115,24 @@ func (c *Cell) Scan(src any) error {
 		}
 	}
 	return fmt.Errorf("unexpected type %T in a column", src)
+}
+
+func (c *Cell) integer(v int64) error {
+	switch c.kind {
+	case adapter.KindInteger:
+		*c.Value = adapter.IntegerValue(v)
+		return nil
+	case adapter.KindDecimal:
+		return c.decimal(decimalFromInteger(v))
+	}
+	return errors.New("unexpected integer in a column")
+}
+
+func (c *Cell) float(v float64) error {
+	if c.kind != adapter.KindDecimal {
+		return errors.New("unexpected number in a column")
+	}
+	return c.decimal(decimalFromFloat(v))
 }
 
 func (c *Cell) text(s string) error {

@@ -1,0 +1,188 @@
+package engine_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+)
+
+// openWith opens a database, on which queries go through package sql if they are wrapped.
+func openWith(t *testing.T, dsn string, wrapped bool) *engine.DB {
+	t.Helper()
+	o := engine.Options{DSN: dsn, PoolOptions: engine.PoolOptions{Create: true}}
+	if wrapped {
+		o.Wrap = func(c driver.Connector) driver.Connector { return c }
+	}
+	db, err := engine.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// TestDirectRows reads all kinds of values with and without package sql.
+func TestDirectRows(t *testing.T) {
+	sqltest.EachSQL(t, func(t *testing.T, e sqltest.Engine) {
+		dsn := e.Empty(t)
+		time, decimal := "TIMESTAMP(0)", "DECIMAL(12,4)"
+		switch e.Name {
+		case "sqlite":
+			time, decimal = "TEXT", "REAL"
+		case "mariadb":
+			time = "DATETIME"
+		}
+		direct, wrapped := openWith(t, dsn, false), openWith(t, dsn, true)
+		create := "CREATE TABLE kinds (id BIGINT PRIMARY KEY, small SMALLINT, number INTEGER, price " + decimal + ", name VARCHAR(255), long_text TEXT, at " + time + ")"
+		if _, err := direct.WriteStatements.Exec(t.Context(), create); err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range [][]any{
+			{int64(1), 0, nil, nil, nil, nil, nil},
+			{int64(-9223372036854775808), 1, 2147483647, "-0.0001", "", "a\nb", "0001-01-01 00:00:00"},
+			{int64(9223372036854775807), 1, -1, "12345678.9", "Größe", strings.Repeat("x", 60000), "9999-12-31 23:59:59"},
+		} {
+			if _, err := direct.WriteStatements.Exec(t.Context(), "INSERT INTO kinds VALUES (?, ?, ?, ?, ?, ?, ?)", row...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, got := range kindsAsText(t, direct) {
+			if want := kindsAsText(t, wrapped)[i]; got != want {
+				t.Errorf("read %s, and through package sql %s", got, want)
+			}
+		}
+	})
+}
+
+// kindsAsText returns the rows of TestDirectRows, as variables of many types receive them.
+func kindsAsText(t *testing.T, db *engine.DB) []string {
+	t.Helper()
+	all, err := engine.CollectRows(t.Context(), db.ReadStatements.Query, func(rows engine.Rows) (string, error) {
+		var id adapter.Key
+		var flag bool
+		values := make([]adapter.Value, 5)
+		dest := []any{&id, &flag}
+		for i, kind := range []adapter.Kind{adapter.KindInteger, adapter.KindDecimal, adapter.KindText, adapter.KindTexts, adapter.KindTime} {
+			dest = append(dest, engine.NewCell(kind, &values[i]))
+		}
+		var again int64
+		var small int
+		var number sql.NullInt64
+		var name sql.NullString
+		var long string
+		var perhaps *string
+		var bytes []byte
+		var half float64
+		var word sql.Null[string]
+		var digits string
+		err := rows.Scan(append(dest, &again, &small, &number, &name, &long, &perhaps, &bytes, &half, &word, &digits)...)
+		text := fmt.Sprint(id, flag, again, small, number, name, len(long), len(bytes), half, word, digits)
+		if perhaps != nil {
+			text += *perhaps
+		}
+		for _, v := range values {
+			text += fmt.Sprintf(" %d:%s%q", v.Kind(), v.Text(), v.Texts())
+		}
+		return text, err
+	}, "SELECT id, small, number, price, name, long_text, at, id, small, number, name, COALESCE(long_text, ''), name, name, small + 0.5, name, id FROM kinds WHERE id <> ? AND COALESCE(name, ?) <> ? ORDER BY id",
+		7, "none", "of them")
+	if err != nil || len(all) != 3 {
+		t.Fatalf("%d rows: %v", len(all), err)
+	}
+	return all
+}
+
+// TestDirectRowsFail checks that a statement that fails, and rows that are read badly or not to their end, leave
+// a connection that can be used.
+func TestDirectRowsFail(t *testing.T) {
+	sqltest.EachSQL(t, func(t *testing.T, e sqltest.Engine) {
+		db := openWith(t, e.Empty(t), false)
+		query := db.ReadStatements.Query
+		first := func(text string, dest ...any) func() error {
+			return func() error { return engine.First(query(t.Context(), text)).Scan(dest...) }
+		}
+		failures := map[string]func() error{
+			"no table":      first("SELECT a FROM missing"),
+			"no statement":  first("SELECT ("),
+			"no column":     first("SELECT 1"),
+			"no number":     first("SELECT 'a'", new(int)),
+			"no flag":       first("SELECT 'a'", new(bool)),
+			"a null text":   first("SELECT CAST(NULL AS CHAR(5))", new(string)),
+			"a null number": first("SELECT CAST(NULL AS DECIMAL)", new(int64)),
+			"no row":        first("SELECT 1 WHERE 1 = 0", new(int)),
+			"no such type":  first("SELECT 1", new(chan int)),
+			"too few arguments": func() error {
+				return engine.First(query(t.Context(), "SELECT 1 WHERE 1 = ? AND 2 = ?", 1)).Scan(new(int))
+			},
+			"not to the end": func() error {
+				rows, err := query(t.Context(), endless+"SELECT n FROM made LIMIT 900")
+				if err != nil || !rows.Next() {
+					t.Fatal("no rows", err)
+				}
+				return errors.Join(rows.Close(), rows.Close(), rows.Scan(new(int)), errors.New("left"))
+			},
+		}
+		for name, fail := range failures {
+			if err := fail(); err == nil {
+				t.Errorf("%s: no error", name)
+			}
+			if err := first("SELECT 1", new(int))(); err != nil {
+				t.Errorf("after %s: %v", name, err)
+			}
+		}
+		if open := db.Readers.Stats(); open.InUse != 0 {
+			t.Errorf("%d connections remain in use", open.InUse)
+		}
+	})
+}
+
+// endless begins a statement that can read numbers without end from a table made.
+const endless = "WITH RECURSIVE made(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM made) "
+
+// TestDirectRowsCancelled checks that the end of a context ends a statement, between rows and within one, and
+// leaves a connection that can be used.
+func TestDirectRowsCancelled(t *testing.T) {
+	sqltest.EachSQL(t, func(t *testing.T, e sqltest.Engine) {
+		db := openWith(t, e.Empty(t), false)
+		if e.Name == "mariadb" {
+			t.Log("a recursion of MariaDB ends by itself")
+		}
+		for _, text := range []string{"SELECT n FROM made", "SELECT COUNT(*) FROM made"} {
+			for range 20 {
+				ctx, cancel := context.WithCancel(t.Context())
+				go cancel()
+				err := engine.EachRow(ctx, db.ReadStatements.Query, func(rows engine.Rows) error { return rows.Scan(new(int64)) }, endless+text)
+				if e.Name != "mariadb" && !errors.Is(db.WrapError(ctx, "read", err), context.Canceled) {
+					t.Errorf("%s: %v, want it cancelled", text, err)
+				}
+				cancel()
+			}
+			if err := engine.First(db.ReadStatements.Query(t.Context(), "SELECT 1")).Scan(new(int)); err != nil {
+				t.Errorf("after %s: %v", text, err)
+			}
+		}
+	})
+}
+
+// TestDirectRowsOfClosedConnections checks that a connection which the server has closed is replaced.
+func TestDirectRowsOfClosedConnections(t *testing.T) {
+	t.Parallel()
+	dsn := sqltest.Postgres(t)
+	db := openWith(t, dsn, false)
+	one := func() error { return engine.First(db.ReadStatements.Query(t.Context(), "SELECT 1")).Scan(new(int)) }
+	if err := one(); err != nil {
+		t.Fatal(err)
+	}
+	sqltest.Exec(t, dsn, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	if err := one(); err != nil && one() != nil { // the first may fail while the server is closing the connection
+		t.Errorf("after the server has closed the connections: %v", err)
+	}
+}

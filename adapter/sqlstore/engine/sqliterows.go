@@ -1,0 +1,403 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
+)
+
+// A sqliteConn is a connection whose queries may also run without the driver and package sql, which make two
+// objects of each column and start a goroutine for each query. It keeps the statements that it has prepared for
+// them.
+type sqliteConn struct {
+	Conn
+	db   uintptr // the handle; 0 if it is not known
+	tls  *libc.TLS
+	kept map[string]*sqliteStmt
+}
+
+// A sqliteStmt is a prepared statement.
+type sqliteStmt struct {
+	handle              uintptr
+	columns, parameters int
+	kept                bool
+}
+
+// Close closes the connection and its statements.
+func (c *sqliteConn) Close() error {
+	for _, s := range c.kept {
+		lib.Xsqlite3_finalize(c.tls, s.handle)
+	}
+	c.kept = nil
+	err := c.Conn.Close()
+	c.tls.Close()
+	return err
+}
+
+// statement returns the prepared statement of text, which the connection keeps unless it has too many.
+func (c *sqliteConn) statement(text string) (*sqliteStmt, error) {
+	if s := c.kept[text]; s != nil {
+		return s, nil
+	}
+	if strings.ContainsRune(text, 0) {
+		return nil, errors.New("a statement contains a zero byte")
+	}
+	const size = 8 // bytes of a pointer
+	into := c.tls.Alloc(size)
+	defer c.tls.Free(size)
+	defer c.release(text)
+	if rc := lib.Xsqlite3_prepare_v3(c.tls, c.db, c.allocate(text), int32(len(text)), lib.SQLITE_PREPARE_PERSISTENT, into, 0); rc != lib.SQLITE_OK {
+		return nil, c.fault(rc)
+	}
+	s := &sqliteStmt{handle: *sqliteMemory[uintptr](into)}
+	s.columns, s.parameters = int(lib.Xsqlite3_column_count(c.tls, s.handle)), int(lib.Xsqlite3_bind_parameter_count(c.tls, s.handle))
+	if s.kept = len(c.kept) < maxStatements; s.kept {
+		c.kept[strings.Clone(text)] = s
+	}
+	return s, nil
+}
+
+// allocate copies text to memory that SQLite can read until the next call of release with the same text.
+func (c *sqliteConn) allocate(text string) uintptr {
+	address := c.tls.Alloc(max(1, len(text)))
+	if text != "" {
+		copy(libc.GoBytes(address, len(text)), text)
+	}
+	return address
+}
+
+func (c *sqliteConn) release(text string) { c.tls.Free(max(1, len(text))) }
+
+// bind sets the parameters of a statement.
+func (c *sqliteConn) bind(s *sqliteStmt, arguments []any) error {
+	if len(arguments) != s.parameters {
+		return fmt.Errorf("the statement has %d parameters and got %d arguments", s.parameters, len(arguments))
+	}
+	for i, argument := range arguments {
+		if rc := c.bindOne(s.handle, int32(i+1), argument); rc != lib.SQLITE_OK {
+			return c.fault(rc)
+		}
+	}
+	return nil
+}
+
+// bindOne sets a parameter to a value that bindable accepts.
+func (c *sqliteConn) bindOne(s uintptr, place int32, argument any) (rc int32) {
+	switch v := argument.(type) {
+	case int64:
+		return lib.Xsqlite3_bind_int64(c.tls, s, place, v)
+	case int:
+		return lib.Xsqlite3_bind_int64(c.tls, s, place, int64(v))
+	case float64:
+		return lib.Xsqlite3_bind_double(c.tls, s, place, v)
+	case string:
+		defer c.release(v)
+		return lib.Xsqlite3_bind_text(c.tls, s, place, c.allocate(v), int32(len(v)), lib.SQLITE_TRANSIENT)
+	}
+	return lib.Xsqlite3_bind_null(c.tls, s, place)
+}
+
+// bindable reports whether bindOne knows the types of all arguments.
+func bindable(arguments []any) bool {
+	for _, argument := range arguments {
+		switch argument.(type) {
+		case nil, int64, int, float64, string:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// fault returns the error of a call that returned rc.
+func (c *sqliteConn) fault(rc int32) error {
+	return &sqliteError{int(lib.Xsqlite3_extended_errcode(c.tls, c.db)), libc.GoString(lib.Xsqlite3_errmsg(c.tls, c.db)), int(rc)}
+}
+
+// A sqliteError is an error of SQLite that the driver has not seen.
+type sqliteError struct {
+	code int
+	text string
+	rc   int
+}
+
+// Error returns the message of SQLite.
+func (e *sqliteError) Error() string { return fmt.Sprintf("%s (%d)", e.text, e.Code()) }
+
+// Code returns the extended result code, as the driver's errors do.
+func (e *sqliteError) Code() int {
+	if e.code&0xff == e.rc&0xff {
+		return e.code
+	}
+	return e.rc
+}
+
+// sqliteRows are the rows of a statement. Their connection belongs to them until they are closed.
+type sqliteRows struct {
+	ctx  context.Context //nolint:containedctx // as package sql has it
+	conn *sql.Conn
+	own  *sqliteConn
+	stmt *sqliteStmt // nil after Close
+	err  error
+	end  bool
+	stop func() bool // ends the wait for the end of ctx
+
+	mu     sync.Mutex
+	closed bool // the connection must not be interrupted any more
+}
+
+// interruptEvery is the time between two attempts to interrupt a statement: SQLite forgets an interruption that
+// precedes the first step.
+const interruptEvery = 5 * time.Millisecond
+
+// querySQLite runs a statement outside a transaction, on a connection of pool. It fails with errNotSent if
+// package sql has to run it.
+func querySQLite(ctx context.Context, pool *sql.DB, text string, arguments []any) (Rows, error) {
+	if !bindable(arguments) {
+		return nil, errNotSent
+	}
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &sqliteRows{ctx: ctx, conn: conn}
+	err = conn.Raw(func(c any) error {
+		r.own = c.(*sqliteConn)
+		if r.own.db == 0 {
+			return errNotSent
+		}
+		return nil
+	})
+	if err == nil {
+		r.stmt, err = r.own.statement(text)
+	}
+	if err == nil {
+		err = r.own.bind(r.stmt, arguments)
+	}
+	if err != nil {
+		r.reset()
+		return nil, errors.Join(err, conn.Close())
+	}
+	if ctx.Done() != nil {
+		r.stop = context.AfterFunc(ctx, r.interrupt)
+	}
+	return r, nil
+}
+
+// interrupt interrupts the statement until the rows are closed.
+func (r *sqliteRows) interrupt() {
+	tls := libc.NewTLS()
+	defer tls.Close()
+	for r.interruptOnce(tls) {
+		time.Sleep(interruptEvery)
+	}
+}
+
+// interruptOnce interrupts the statement and returns true, unless the rows are closed.
+func (r *sqliteRows) interruptOnce(tls *libc.TLS) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		lib.Xsqlite3_interrupt(tls, r.own.db)
+	}
+	return !r.closed
+}
+
+// Next reads the next row, if there is one.
+func (r *sqliteRows) Next() bool {
+	if r.end || r.stmt == nil {
+		return false
+	}
+	r.end = true
+	if r.err = r.ctx.Err(); r.err != nil {
+		return false
+	}
+	switch rc := lib.Xsqlite3_step(r.own.tls, r.stmt.handle); rc {
+	case lib.SQLITE_ROW:
+		r.end = false
+		return true
+	case lib.SQLITE_DONE:
+		return false
+	default:
+		if r.err = r.ctx.Err(); r.err == nil {
+			r.err = r.own.fault(rc)
+		}
+		return false
+	}
+}
+
+// Err returns the error that ended the rows, if there is one.
+func (r *sqliteRows) Err() error { return r.err }
+
+// Close ends the statement, and returns the connection to its pool.
+func (r *sqliteRows) Close() error {
+	if r.stmt == nil {
+		return nil
+	}
+	if r.stop != nil && !r.stop() {
+		r.mu.Lock()
+		r.closed = true
+		r.mu.Unlock()
+	}
+	r.reset()
+	return r.conn.Close()
+}
+
+// reset ends the statement, if there is one. Its errors are the errors of the last step.
+func (r *sqliteRows) reset() {
+	if r.stmt == nil {
+		return
+	}
+	if r.stmt.kept {
+		lib.Xsqlite3_reset(r.own.tls, r.stmt.handle)
+	} else {
+		lib.Xsqlite3_finalize(r.own.tls, r.stmt.handle)
+	}
+	r.stmt = nil
+}
+
+// Scan stores the columns of the current row in dest.
+func (r *sqliteRows) Scan(dest ...any) error {
+	if r.stmt == nil || r.end {
+		return errors.New("there is no row to scan")
+	}
+	if len(dest) != r.stmt.columns {
+		return errColumns
+	}
+	for i := range dest {
+		// A value that belongs to the statement may be used as one of the caller's own, as the connection has no
+		// mutex.
+		c := sqliteColumn{r.own.tls, lib.Xsqlite3_column_value(r.own.tls, r.stmt.handle, int32(i))}
+		if err := c.scan(dest[i]); err != nil {
+			return fmt.Errorf("column %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// A sqliteColumn is a column of the current row.
+type sqliteColumn struct {
+	tls   *libc.TLS
+	value uintptr
+}
+
+// scan stores the column in dest.
+func (c sqliteColumn) scan(dest any) (err error) {
+	kind := lib.Xsqlite3_value_type(c.tls, c.value)
+	switch into := dest.(type) {
+	case *Cell:
+		return c.scanCell(kind, into)
+	case *int64:
+		*into, err = c.integer(kind)
+	case *int:
+		var number int64
+		number, err = c.integer(kind)
+		*into = int(number)
+	case *string:
+		if *into = c.text(); kind == lib.SQLITE_NULL {
+			return errNull
+		}
+	case *sql.NullInt64:
+		if *into = (sql.NullInt64{Valid: kind != lib.SQLITE_NULL}); into.Valid {
+			into.Int64, err = c.integer(kind)
+		}
+	case *sql.NullString:
+		*into = sql.NullString{String: c.text(), Valid: kind != lib.SQLITE_NULL}
+	default:
+		return c.scanOther(kind, dest)
+	}
+	return err
+}
+
+// scanCell stores the column in a cell.
+func (c sqliteColumn) scanCell(kind int32, into *Cell) error {
+	switch kind {
+	case lib.SQLITE_TEXT, lib.SQLITE_BLOB:
+		return into.text(c.text())
+	case lib.SQLITE_INTEGER:
+		return into.integer(lib.Xsqlite3_value_int64(c.tls, c.value))
+	case lib.SQLITE_FLOAT:
+		return into.float(lib.Xsqlite3_value_double(c.tls, c.value))
+	}
+	return into.Scan(nil)
+}
+
+// scanOther stores the column in a variable of a rare type.
+func (c sqliteColumn) scanOther(kind int32, dest any) (err error) {
+	if scanner, ok := dest.(sql.Scanner); ok {
+		return scanner.Scan(c.driverValue(kind))
+	}
+	into := reflect.ValueOf(dest).Elem()
+	null := kind == lib.SQLITE_NULL
+	switch {
+	case null && (into.Kind() == reflect.Pointer || into.Kind() == reflect.Slice):
+		into.SetZero()
+	case null:
+		return errNull
+	case into.Kind() == reflect.Pointer:
+		into.Set(reflect.New(into.Type().Elem()))
+		return c.scan(into.Interface())
+	case into.Type() == reflect.TypeFor[[]byte]():
+		into.SetBytes([]byte(c.text()))
+	case into.CanInt():
+		var number int64
+		number, err = c.integer(kind)
+		into.SetInt(number)
+	case into.CanFloat():
+		var number float64
+		number, err = strconv.ParseFloat(c.text(), into.Type().Bits())
+		into.SetFloat(number)
+	case into.Kind() == reflect.String:
+		into.SetString(c.text())
+	case into.Kind() == reflect.Bool: // flags are stored as integers
+		var flag bool
+		flag, err = strconv.ParseBool(c.text())
+		into.SetBool(flag)
+	default:
+		return fmt.Errorf("a column cannot be stored in %T", dest)
+	}
+	return err
+}
+
+// integer returns the column as an integer, which a text may contain.
+func (c sqliteColumn) integer(kind int32) (int64, error) {
+	if kind == lib.SQLITE_INTEGER {
+		return lib.Xsqlite3_value_int64(c.tls, c.value), nil
+	}
+	return strconv.ParseInt(c.text(), 10, 64) // fails for null
+}
+
+// driverValue returns the column as the driver does.
+func (c sqliteColumn) driverValue(kind int32) driver.Value {
+	switch kind {
+	case lib.SQLITE_INTEGER:
+		return lib.Xsqlite3_value_int64(c.tls, c.value)
+	case lib.SQLITE_FLOAT:
+		return lib.Xsqlite3_value_double(c.tls, c.value)
+	case lib.SQLITE_TEXT:
+		return c.text()
+	case lib.SQLITE_BLOB:
+		return []byte(c.text())
+	}
+	return nil
+}
+
+// text returns a copy of the bytes of a text, and the digits of a number.
+func (c sqliteColumn) text() string {
+	address := lib.Xsqlite3_value_text(c.tls, c.value)
+	size := lib.Xsqlite3_value_bytes(c.tls, c.value)
+	if address == 0 || size == 0 {
+		return ""
+	}
+	return string(libc.GoBytes(address, int(size)))
+}
