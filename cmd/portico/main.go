@@ -4,4 +4,7 @@ package main
 
 import "github.com/portico-commerce/portico/cmd/portico/app"
 
-func main() { app.Main() }
+func main() {
+	app.WithoutMemoryProfile()
+	app.Main()
+}

@@ -28,5 +28,11 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
-	testenv.Main(m, map[string]func(){porticoProgram: func() { app.Main() }, floorProgram: floorMain, loadProgram: loadMain})
+	testenv.Main(m, map[string]func(){porticoProgram: porticoMain, floorProgram: floorMain, loadProgram: loadMain})
+}
+
+// porticoMain is the main function of Portico.
+func porticoMain() {
+	app.WithoutMemoryProfile()
+	app.Main()
 }

@@ -57,6 +57,9 @@ for them.`,
 				return err
 			}
 			live.level.Set(cfg.LogLevel)
+			if cfg.OpsPprof {
+				offerMemoryProfile()
+			}
 			log, flush := program.NewBufferedLogger(cmd.ErrOrStderr(), cfg, live.level)
 			defer flush() // also if this goroutine panics
 			if demoStore {
