@@ -101,6 +101,11 @@ func (a *API) reply(c *gin.Context, s *state, response resource.Response) {
 
 // write writes the headers and the body of a response.
 func (a *API) write(c *gin.Context, response *resource.Response) {
+	if len(response.Body) >= heldReply && c.Request.Method != http.MethodHead {
+		if conn := connectionOf(c.Request); conn != nil {
+			conn.holdFirst(len(response.Body))
+		}
+	}
 	a.writeHeaders(c, response, int64(len(response.Body)))
 	// Errors are ignored: a client that disconnects still counts with its status.
 	_, _ = c.Writer.Write(response.Body)

@@ -163,7 +163,7 @@ func (l observedListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &observedConn{TCPConn: conn.(*net.TCPConn), aborted: make(chan struct{}, 1), closed: make(chan struct{})}
+	c := &observedConn{Conn: conn, aborted: make(chan struct{}, 1), closed: make(chan struct{})}
 	l.server.connections.Store(conn.RemoteAddr().String(), c)
 	return c, nil
 }
@@ -172,7 +172,7 @@ func (l observedListener) Accept() (net.Conn, error) {
 // bytes arrive. All but the first piece arrive when the server waits for them, and not while it
 // answers a request.
 type observedConn struct {
-	*net.TCPConn
+	net.Conn // not its type, on which net writes several pieces without Write
 	reading  sync.Mutex
 	planned  bool
 	wanted   []bool        // whether the handler is to read the body of each request
@@ -206,9 +206,9 @@ func (c *observedConn) Read(p []byte) (int, error) {
 		}
 	}
 	if len(c.pieces) == 0 {
-		return c.TCPConn.Read(p)
+		return c.Conn.Read(p)
 	}
-	n, err := io.ReadFull(c.TCPConn, p[:min(len(p), int(c.pieces[0]))])
+	n, err := io.ReadFull(c.Conn, p[:min(len(p), int(c.pieces[0]))])
 	c.pieces[0] -= uint32(n)
 	if c.begun = c.pieces[0] > 0; !c.begun {
 		c.pieces = c.pieces[1:]
@@ -223,11 +223,11 @@ func (c *observedConn) Read(p []byte) (int, error) {
 // whether the handler is to read its body.
 func (c *observedConn) readPlan() error {
 	var counts [2]uint32
-	if err := binary.Read(c.TCPConn, binary.BigEndian, &counts); err != nil {
+	if err := binary.Read(c.Conn, binary.BigEndian, &counts); err != nil {
 		return err
 	}
 	c.pieces, c.wanted = make([]uint32, counts[0]), make([]bool, counts[1])
-	return errors.Join(binary.Read(c.TCPConn, binary.BigEndian, c.pieces), binary.Read(c.TCPConn, binary.BigEndian, c.wanted))
+	return errors.Join(binary.Read(c.Conn, binary.BigEndian, c.pieces), binary.Read(c.Conn, binary.BigEndian, c.wanted))
 }
 
 // SetReadDeadline sets when reads end.
@@ -239,7 +239,7 @@ func (c *observedConn) SetReadDeadline(deadline time.Time) error {
 	if !deadline.IsZero() && time.Until(deadline) < 0 {
 		c.aborted <- struct{}{}
 	}
-	return c.TCPConn.SetReadDeadline(deadline)
+	return c.Conn.SetReadDeadline(deadline)
 }
 
 // Write records the data that the server sends.
@@ -247,13 +247,16 @@ func (c *observedConn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	c.sent.Write(p)
 	c.mu.Unlock()
-	return c.TCPConn.Write(p)
+	return c.Conn.Write(p)
 }
+
+// CloseWrite closes the direction to the client.
+func (c *observedConn) CloseWrite() error { return c.Conn.(*net.TCPConn).CloseWrite() }
 
 // Close closes the connection.
 func (c *observedConn) Close() error {
 	c.closing.Do(func() { close(c.closed) })
-	return c.TCPConn.Close()
+	return c.Conn.Close()
 }
 
 // A framedRequest is a request as a server has read it.
