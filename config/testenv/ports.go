@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"syscall"
 	"testing"
 )
 
@@ -24,12 +25,19 @@ func FreePort() (port int, err error) {
 		if !reserve(port) {
 			continue
 		}
-		var listener net.Listener
-		if listener, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
-			return port, listener.Close()
+		// To listen and to close would not do: a process that is being started beside holds the listener
+		// until it has become another program.
+		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		switch {
+		case err == nil:
+			_ = conn.Close()
+		case errors.Is(err, syscall.ECONNREFUSED):
+			return port, nil
+		default:
+			return 0, err
 		}
 	}
-	return 0, errors.Join(errors.New("no port of 127.0.0.1 is free"), err)
+	return 0, errors.New("no port of 127.0.0.1 is free")
 }
 
 // FreeAddress returns an address of the loopback interface, host:port, with a port of [FreePort].
