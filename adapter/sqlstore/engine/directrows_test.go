@@ -186,3 +186,27 @@ func TestDirectRowsOfClosedConnections(t *testing.T) {
 		t.Errorf("after the server has closed the connections: %v", err)
 	}
 }
+
+// TestListsAreNotPlannedAnew checks that PostgreSQL keeps the plan of a list, of which a client asks for few rows.
+func TestListsAreNotPlannedAnew(t *testing.T) {
+	t.Parallel()
+	dsn := sqltest.Postgres(t)
+	db, err := engine.Open(engine.Options{DSN: dsn, PoolOptions: engine.PoolOptions{Readers: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	sqltest.Exec(t, dsn, "CREATE TABLE entry (n BIGINT PRIMARY KEY)", "INSERT INTO entry SELECT generate_series(1, 5000)", "ANALYZE entry")
+	const calls, tried = 20, 5 // PostgreSQL compares the plans of five calls with one for all
+	for range calls {
+		found, err := engine.SelectColumn[int](t.Context(), db.ReadStatements.Query, "SELECT n FROM entry WHERE n > ? ORDER BY n LIMIT ?", 7, 10)
+		if err != nil || len(found) != 10 {
+			t.Fatal(found, err)
+		}
+	}
+	var kept int
+	err = engine.First(db.ReadStatements.Query(t.Context(), "SELECT generic_plans FROM pg_prepared_statements WHERE statement LIKE 'SELECT n FROM entry%'")).Scan(&kept)
+	if err != nil || kept != calls-tried {
+		t.Errorf("%d of %d calls used the kept plan, %v", kept, calls, err)
+	}
+}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -40,6 +42,7 @@ func queryPostgres(ctx context.Context, pool *sql.DB, text string, arguments []a
 	})
 	var rows pgx.Rows
 	if err == nil {
+		text, arguments = withLimit(text, arguments)
 		rows, err = direct.Query(ctx, text, append([]any{pgx.QueryResultFormats{pgx.TextFormatCode}}, arguments...)...)
 	}
 	if err != nil {
@@ -49,6 +52,40 @@ func queryPostgres(ctx context.Context, pool *sql.DB, text string, arguments []a
 		return nil, errors.Join(err, conn.Close())
 	}
 	return &postgresRows{Rows: rows, conn: conn, types: direct.TypeMap(), fields: rows.FieldDescriptions()}, nil
+}
+
+// withLimit writes the limit of a statement into its text, if it is its last parameter, or the last but the
+// offset. For an unknown limit PostgreSQL expects a tenth of all rows, finds a plan for that
+// more expensive than one for the limit of each call, and so plans a list anew for each call, which takes longer than
+// the list itself. Clients use few limits.
+func withLimit(text string, arguments []any) (string, []any) {
+	const limit, offset = "LIMIT $", " OFFSET $"
+	at := strings.LastIndex(text, limit)
+	if at < 0 {
+		return text, arguments
+	}
+	before, after := text[:at], text[at+len(limit):]
+	digits := len(after) - len(strings.TrimLeft(after, "0123456789"))
+	place, err := strconv.Atoi(after[:digits])
+	if after = after[digits:]; err != nil || place < 1 || place > len(arguments) {
+		return text, arguments
+	}
+	switch place {
+	case len(arguments):
+	case len(arguments) - 1:
+		next := offset + strconv.Itoa(place+1)
+		if !strings.HasPrefix(after, next) {
+			return text, arguments
+		}
+		after = offset + strconv.Itoa(place) + after[len(next):]
+	default:
+		return text, arguments
+	}
+	rows, ok := arguments[place-1].(int)
+	if !ok {
+		return text, arguments
+	}
+	return before + "LIMIT " + strconv.Itoa(rows) + after, slices.Delete(slices.Clone(arguments), place-1, place)
 }
 
 // Scan stores the columns of the current row in dest.
