@@ -174,17 +174,34 @@ func TestDirectRowsCancelled(t *testing.T) {
 
 // TestDirectRowsOfClosedConnections checks that a connection which the server has closed is replaced.
 func TestDirectRowsOfClosedConnections(t *testing.T) {
-	t.Parallel()
-	dsn := sqltest.Postgres(t)
-	db := openWith(t, dsn, false)
-	one := func() error { return engine.First(db.ReadStatements.Query(t.Context(), "SELECT 1")).Scan(new(int)) }
-	if err := one(); err != nil {
-		t.Fatal(err)
-	}
-	sqltest.Exec(t, dsn, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
-	if err := one(); err != nil && one() != nil { // the first may fail while the server is closing the connection
-		t.Errorf("after the server has closed the connections: %v", err)
-	}
+	sqltest.EachServer(t, func(t *testing.T, e sqltest.Engine) {
+		dsn := e.Empty(t)
+		db := openWith(t, dsn, false)
+		one := func() error { return engine.First(db.ReadStatements.Query(t.Context(), "SELECT 1")).Scan(new(int)) }
+		if err := one(); err != nil {
+			t.Fatal(err)
+		}
+		raw, kill := sqltest.Raw(t, dsn), "SELECT 'SELECT pg_terminate_backend(' || pid || ')' FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+		if e.Name == "mariadb" {
+			kill = "SELECT CONCAT('KILL ', id) FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()"
+		}
+		raw.SetMaxOpenConns(1)
+		statements, err := engine.SelectColumn[string](t.Context(), engine.QueryOf(raw.QueryContext), kill)
+		if err != nil || len(statements) == 0 {
+			t.Fatal(statements, err)
+		}
+		for _, statement := range statements {
+			if _, err := raw.ExecContext(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := one(); err != nil && one() != nil { // the first may fail while the server is closing the connection
+			t.Errorf("after the server has closed the connections: %v", err)
+		}
+		if open := db.Readers.Stats(); open.InUse != 0 {
+			t.Errorf("%d connections remain in use", open.InUse)
+		}
+	})
 }
 
 // TestListsAreNotPlannedAnew checks that PostgreSQL keeps the plan of a list, of which a client asks for few rows.

@@ -170,9 +170,9 @@ func (c galeraConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	if c.isNode.Load() {
-		return &nodeConn{Conn: Wrap(conn)}, nil
+		conn = &nodeConn{Conn: Wrap(conn)}
 	}
-	return conn, nil
+	return newKeptConn(conn), nil
 }
 
 // isNodeSQL selects whether the server is a node of a Galera cluster: 0 or 1. MySQL does not know the

@@ -77,11 +77,12 @@ func mysqlEngine() *Engine {
 				return "ALTER TABLE " + c.Table + " AUTO_INCREMENT = " + strconv.FormatInt(key, 10)
 			},
 		},
-		Decimal:   func(tenThousandths int64) any { return adapter.FormatDecimal(tenThousandths) },
-		Classify:  classifyMySQL,
-		Check:     checkNode,
-		HasLost:   hasLostNode,
-		Inspector: inspectMySQL(),
+		Decimal:     func(tenThousandths int64) any { return adapter.FormatDecimal(tenThousandths) },
+		Classify:    classifyMySQL,
+		queryDirect: queryDriver,
+		Check:       checkNode,
+		HasLost:     hasLostNode,
+		Inspector:   inspectMySQL(),
 	}
 }
 

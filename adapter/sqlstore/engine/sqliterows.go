@@ -6,8 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"reflect"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -105,18 +103,6 @@ func (c *sqliteConn) bindOne(s uintptr, place int32, argument any) (rc int32) {
 		return lib.Xsqlite3_bind_text(c.tls, s, place, c.allocate(v), int32(len(v)), lib.SQLITE_TRANSIENT)
 	}
 	return lib.Xsqlite3_bind_null(c.tls, s, place)
-}
-
-// bindable reports whether bindOne knows the types of all arguments.
-func bindable(arguments []any) bool {
-	for _, argument := range arguments {
-		switch argument.(type) {
-		case nil, int64, int, float64, string:
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 // fault returns the error of a call that returned rc.
@@ -269,7 +255,7 @@ func (r *sqliteRows) reset() {
 // Scan stores the columns of the current row in dest.
 func (r *sqliteRows) Scan(dest ...any) error {
 	if r.stmt == nil || r.end {
-		return errors.New("there is no row to scan")
+		return errNoRow
 	}
 	if len(dest) != r.stmt.columns {
 		return errColumns
@@ -292,31 +278,31 @@ type sqliteColumn struct {
 }
 
 // scan stores the column in dest.
-func (c sqliteColumn) scan(dest any) (err error) {
+func (c sqliteColumn) scan(dest any) error {
 	kind := lib.Xsqlite3_value_type(c.tls, c.value)
 	switch into := dest.(type) {
 	case *Cell:
 		return c.scanCell(kind, into)
 	case *int64:
-		*into, err = c.integer(kind)
-	case *int:
-		var number int64
-		number, err = c.integer(kind)
-		*into = int(number)
-	case *string:
-		if *into = c.text(); kind == lib.SQLITE_NULL {
-			return errNull
+		if kind == lib.SQLITE_INTEGER {
+			*into = lib.Xsqlite3_value_int64(c.tls, c.value)
+			return nil
 		}
-	case *sql.NullInt64:
-		if *into = (sql.NullInt64{Valid: kind != lib.SQLITE_NULL}); into.Valid {
-			into.Int64, err = c.integer(kind)
+	case *int:
+		if kind == lib.SQLITE_INTEGER {
+			*into = int(lib.Xsqlite3_value_int64(c.tls, c.value))
+			return nil
+		}
+	case *string:
+		if kind == lib.SQLITE_TEXT {
+			*into = c.text()
+			return nil
 		}
 	case *sql.NullString:
 		*into = sql.NullString{String: c.text(), Valid: kind != lib.SQLITE_NULL}
-	default:
-		return c.scanOther(kind, dest)
+		return nil
 	}
-	return err
+	return scanValue(dest, c.driverValue(kind))
 }
 
 // scanCell stores the column in a cell.
@@ -330,51 +316,6 @@ func (c sqliteColumn) scanCell(kind int32, into *Cell) error {
 		return into.float(lib.Xsqlite3_value_double(c.tls, c.value))
 	}
 	return into.Scan(nil)
-}
-
-// scanOther stores the column in a variable of a rare type.
-func (c sqliteColumn) scanOther(kind int32, dest any) (err error) {
-	if scanner, ok := dest.(sql.Scanner); ok {
-		return scanner.Scan(c.driverValue(kind))
-	}
-	into := reflect.ValueOf(dest).Elem()
-	null := kind == lib.SQLITE_NULL
-	switch {
-	case null && (into.Kind() == reflect.Pointer || into.Kind() == reflect.Slice):
-		into.SetZero()
-	case null:
-		return errNull
-	case into.Kind() == reflect.Pointer:
-		into.Set(reflect.New(into.Type().Elem()))
-		return c.scan(into.Interface())
-	case into.Type() == reflect.TypeFor[[]byte]():
-		into.SetBytes([]byte(c.text()))
-	case into.CanInt():
-		var number int64
-		number, err = c.integer(kind)
-		into.SetInt(number)
-	case into.CanFloat():
-		var number float64
-		number, err = strconv.ParseFloat(c.text(), into.Type().Bits())
-		into.SetFloat(number)
-	case into.Kind() == reflect.String:
-		into.SetString(c.text())
-	case into.Kind() == reflect.Bool: // flags are stored as integers
-		var flag bool
-		flag, err = strconv.ParseBool(c.text())
-		into.SetBool(flag)
-	default:
-		return fmt.Errorf("a column cannot be stored in %T", dest)
-	}
-	return err
-}
-
-// integer returns the column as an integer, which a text may contain.
-func (c sqliteColumn) integer(kind int32) (int64, error) {
-	if kind == lib.SQLITE_INTEGER {
-		return lib.Xsqlite3_value_int64(c.tls, c.value), nil
-	}
-	return strconv.ParseInt(c.text(), 10, 64) // fails for null
 }
 
 // driverValue returns the column as the driver does.
