@@ -67,5 +67,5 @@ func (v Value) Equal(other Value) bool {
 	if v.kind != other.kind || v.kind == Records {
 		return false
 	}
-	return v.number == other.number && v.text == other.text && slices.Equal(v.Texts(), other.Texts())
+	return v.Int() == other.Int() && v.Text() == other.Text() && slices.Equal(v.Texts(), other.Texts())
 }

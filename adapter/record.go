@@ -70,14 +70,13 @@ func (r Record) Size() int64 {
 	size := int64(len(r.Values)) * valueBytes
 	for i := range r.Values {
 		v := &r.Values[i]
-		size += int64(len(v.text))
-		if v.lists == nil {
-			continue
+		if v.kind == Text {
+			size += v.number
 		}
-		for _, text := range v.lists.texts {
+		for _, text := range v.Texts() {
 			size += int64(len(text)) + stringHeaderBytes
 		}
-		for _, part := range v.lists.records {
+		for _, part := range v.Records() {
 			size += part.Size()
 		}
 	}

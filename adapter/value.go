@@ -1,6 +1,10 @@
 package adapter
 
-import "strconv"
+import (
+	"fmt"
+	"strconv"
+	"unsafe"
+)
 
 // A ValueKind is the kind of content of a [Value].
 type ValueKind uint8
@@ -23,12 +27,14 @@ const (
 	Records
 )
 
-// A Value is the value of one attribute of a [Record]. The zero Value is absent.
+// A Value is the value of one attribute of a [Record]. The zero Value is absent. It has three words, as a list of
+// a hundred products holds six thousand values, which the garbage collector clears and frees for each request. Compare
+// values with Equal: equal texts may lie at several addresses, and package reflect compares those.
 type Value struct {
+	_      [0]func() // the compiler refuses ==
 	kind   ValueKind
-	number int64
-	text   string
-	lists  *lists // nil except for lists, as they are rare
+	number int64          // the integer, or the length of the text
+	data   unsafe.Pointer // the bytes of the text, or the *lists
 }
 
 // lists holds the content of a value that is a list.
@@ -44,16 +50,22 @@ func NullValue() Value { return Value{kind: Null} }
 func UnsetValue() Value { return Value{kind: Unset} }
 
 // TextValue returns a value that holds a text, a decimal or a time.
-func TextValue(s string) Value { return Value{kind: Text, text: s} }
+func TextValue(s string) Value {
+	return Value{kind: Text, number: int64(len(s)), data: unsafe.Pointer(unsafe.StringData(s))}
+}
 
 // IntegerValue returns a value that holds an integer.
 func IntegerValue(i int64) Value { return Value{kind: Integer, number: i} }
 
 // TextsValue returns a value that holds a list of texts. The caller must not change list afterwards.
-func TextsValue(list []string) Value { return Value{kind: Texts, lists: &lists{texts: list}} }
+func TextsValue(list []string) Value {
+	return Value{kind: Texts, data: unsafe.Pointer(&lists{texts: list})}
+}
 
 // RecordsValue returns a value that holds a list of records. The caller must not change list afterwards.
-func RecordsValue(list []Record) Value { return Value{kind: Records, lists: &lists{records: list}} }
+func RecordsValue(list []Record) Value {
+	return Value{kind: Records, data: unsafe.Pointer(&lists{records: list})}
+}
 
 // Kind returns the kind of v's content.
 func (v Value) Kind() ValueKind { return v.kind }
@@ -62,28 +74,55 @@ func (v Value) Kind() ValueKind { return v.kind }
 func (v Value) Empty() bool { return v.kind == Absent || v.kind == Null }
 
 // Int returns the integer that v holds, or 0.
-func (v Value) Int() int64 { return v.number }
+func (v Value) Int() int64 {
+	if v.kind == Integer {
+		return v.number
+	}
+	return 0
+}
 
 // Text returns v as text: a text unchanged, an integer in decimal, "" for anything else.
 func (v Value) Text() string {
-	if v.kind == Integer {
+	switch v.kind {
+	case Text:
+		return unsafe.String((*byte)(v.data), int(v.number))
+	case Integer:
 		return strconv.FormatInt(v.number, 10)
 	}
-	return v.text
+	return ""
 }
 
 // Texts returns the list of texts that v holds, or nil. The caller must not change it.
 func (v Value) Texts() []string {
-	if v.lists == nil {
+	if v.kind != Texts {
 		return nil
 	}
-	return v.lists.texts
+	return (*lists)(v.data).texts
 }
 
 // Records returns the list of records that v holds, or nil. The caller must not change it.
 func (v Value) Records() []Record {
-	if v.lists == nil {
+	if v.kind != Records {
 		return nil
 	}
-	return v.lists.records
+	return (*lists)(v.data).records
+}
+
+// String returns v for messages and tests: its text, "null", "unset", or its list; "" for an absent value.
+func (v Value) String() string {
+	switch v.kind {
+	case Texts:
+		return fmt.Sprintf("%q", v.Texts())
+	case Records:
+		all := make([][]Value, len(v.Records()))
+		for i, r := range v.Records() {
+			all[i] = r.Values
+		}
+		return fmt.Sprint(all)
+	case Null:
+		return "null"
+	case Unset:
+		return "unset"
+	}
+	return v.Text()
 }

@@ -47,7 +47,7 @@ func testOrderComments(t *testing.T, h Harness, schemas *adapter.Schemas) {
 		if FormatValue(r.Get("status")) != FormatValue(c.want) || FormatValue(after.Get("status")) != FormatValue(c.want) {
 			t.Errorf("%s: the comment has %s and the order %s, want %s", c.name, FormatValue(r.Get("status")), FormatValue(after.Get("status")), FormatValue(c.want))
 		}
-		if moment := r.Get("created_at").Text(); moment == "" || after.Get("updated_at").Text() < moment || after.Get("updated_at") == before.Get("updated_at") {
+		if moment := r.Get("created_at").Text(); moment == "" || after.Get("updated_at").Text() < moment || after.Get("updated_at").Equal(before.Get("updated_at")) {
 			t.Errorf("%s: made at %q, order changed at %q", c.name, moment, after.Get("updated_at").Text())
 		}
 		found, err := orders.List(t.Context(), &adapter.ListParams{Query: adapter.Query{Where: []adapter.Condition{
@@ -66,7 +66,7 @@ func testOrderComments(t *testing.T, h Harness, schemas *adapter.Schemas) {
 			t.Errorf("line %d of order %d changed: %v", line.Get("item_id").Int(), line.Get("order_id").Int(), changed)
 		}
 	}
-	if after := order(); after.Get("created_at") != before.Get("created_at") || after.Get("state") != before.Get("state") {
+	if after := order(); !after.Get("created_at").Equal(before.Get("created_at")) || !after.Get("state").Equal(before.Get("state")) {
 		t.Errorf("the order is otherwise changed:\n\t%s", FormatRecord(after))
 	}
 	testConcurrentComments(t, comment, order)

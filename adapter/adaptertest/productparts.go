@@ -27,7 +27,7 @@ func (s *productSuite) testEverywhere(t *testing.T) {
 		s.mustUpdate(t, key, view, attrs{"name": "own", "meta_title": "own", "special_price": "2.0000"})
 	}
 	err := s.products.Update(t.Context(), &adapter.UpdateParams{Key: key, Everywhere: true, Change: func(current adapter.Record) (adapter.Record, error) {
-		if name := current.Get("name"); name != adapter.TextValue("default") {
+		if name := current.Get("name"); !name.Equal(adapter.TextValue("default")) {
 			t.Errorf("the change gets the name %s, want that of the default scope", FormatValue(name))
 		}
 		return attrs{"name": "new", "special_price": "3.0000"}.Record(current.Schema), nil

@@ -145,7 +145,7 @@ func (s *productSuite) testCreate(t *testing.T) {
 	s.wantValues(t, key, 0, attrs{"sku": "n-2", "meta_title": nil, "meta_keyword": absent, "special_from_date": nil, "url_key": "n", "default_url_key": "n"})
 	s.wantValues(t, key, aView, attrs{"name": "N", "meta_title": nil})
 	r := s.getProduct(t, key, 0, "tier_price", "group_price", "stock_item", "image_file")
-	if created := r.Get("created_at"); created.Text() == "" || r.Get("updated_at") != created {
+	if created := r.Get("created_at"); created.Text() == "" || !r.Get("updated_at").Equal(created) {
 		t.Errorf("created at %q, updated at %q", created.Text(), r.Get("updated_at").Text())
 	}
 	if got := prices(r, "tier_price"); got != "1 9.0000 2.0000|32000 8.0000 2.0000" {

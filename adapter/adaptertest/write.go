@@ -335,7 +335,7 @@ func (s *suite) takenValues(r, other adapter.Record) (taken adapter.Record, ok b
 	for _, name := range s.schema.Unique {
 		at, _ := s.schema.Index(name)
 		taken.Values[at] = other.Values[at]
-		ok = ok && (!s.schema.Attributes[at].Fixed || r.Values[at] == other.Values[at])
+		ok = ok && (!s.schema.Attributes[at].Fixed || r.Values[at].Equal(other.Values[at]))
 	}
 	return taken, ok
 }

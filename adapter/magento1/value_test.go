@@ -38,7 +38,7 @@ func TestValue(t *testing.T) {
 		{"text with a zero byte and invalid UTF-8", adapter.KindText, "a\x00b\xff", adapter.TextValue("a\uFFFDb\uFFFD")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got, _ := valueOf(textDecoder{}, c.kind, sql.RawBytes(c.text)); got != c.want {
+			if got, _ := valueOf(textDecoder{}, c.kind, sql.RawBytes(c.text)); !got.Equal(c.want) {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})

@@ -40,7 +40,7 @@ func TestLoadDefaults(t *testing.T) {
 	if got.Schema != schemas.Of(adapter.Products) || got.Get("price").Text() != "1.5000" || got.Get("name").Kind() != adapter.Absent || got.Get("brand").Kind() != adapter.Absent {
 		t.Errorf("the product: %v", got.Values)
 	}
-	if got.Get("created_at").Empty() || got.Get("updated_at") != got.Get("created_at") {
+	if got.Get("created_at").Empty() || !got.Get("updated_at").Equal(got.Get("created_at")) {
 		t.Errorf("created at %q, updated at %q", got.Get("created_at").Text(), got.Get("updated_at").Text())
 	}
 }

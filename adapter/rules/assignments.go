@@ -155,7 +155,7 @@ func (w assignments) Delete(ctx context.Context, p *adapter.DeleteParams) error 
 			return err
 		}
 		current, err := tx.Lock(ctx, w.schema.Resource, p.Key)
-		if err == nil && current.Get("product_id") != seen.Get("product_id") { // the database was reset
+		if err == nil && !current.Get("product_id").Equal(seen.Get("product_id")) { // the database was reset
 			err = &adapter.Error{Kind: adapter.NotFound, Op: op}
 		}
 		if err != nil {

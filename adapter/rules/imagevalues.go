@@ -61,6 +61,11 @@ func (v ImageValues) withChange(r adapter.Record) ImageValues {
 	return v
 }
 
+// equal reports whether v and other are the same values.
+func (v ImageValues) equal(other ImageValues) bool {
+	return v.Label.Equal(other.Label) && v.Position.Equal(other.Position) && v.Exclude.Equal(other.Exclude)
+}
+
 // freezeImages stores at a scope the values that the images of a product show there, so
 // that later changes of the default scope do not affect them. It leaves out the image
 // except.
@@ -82,7 +87,7 @@ func freezeImages(ctx context.Context, tx Tx, product adapter.Key, level int64, 
 
 // setImage stores the values of an image at a scope, unless they are stored already.
 func setImage(ctx context.Context, tx Tx, i *Image, level int64, v ImageValues) error {
-	if i.Stored && i.Own == v {
+	if i.Stored && i.Own.equal(v) {
 		return nil
 	}
 	return tx.SetImage(ctx, i, level, v)

@@ -160,7 +160,7 @@ func testTextConditions(t *testing.T, e sqltest.Engine) {
 		if err != nil || got.Partial {
 			t.Fatalf("%+v: partial, or %v", q, err)
 		}
-		if !slices.EqualFunc(got.Records, want, func(a, b adapter.Record) bool { return a.Get("entity_id") == b.Get("entity_id") }) {
+		if !slices.EqualFunc(got.Records, want, func(a, b adapter.Record) bool { return a.Get("entity_id").Equal(b.Get("entity_id")) }) {
 			t.Errorf("%+v: %d records, want %d", q, len(got.Records), len(want))
 		}
 	}

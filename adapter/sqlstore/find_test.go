@@ -65,7 +65,7 @@ func testConditionsEvaluatedByTheStore(t *testing.T, e sqltest.Engine) {
 	}
 }
 
-func sameKey(a, b adapter.Record) bool { return a.Get(a.Schema.Key) == b.Get(b.Schema.Key) }
+func sameKey(a, b adapter.Record) bool { return a.Get(a.Schema.Key).Equal(b.Get(b.Schema.Key)) }
 
 // TestPartialLists fixes the set of lists that are partial.
 func TestPartialLists(t *testing.T) {

@@ -214,7 +214,7 @@ func TestLine(t *testing.T) {
 		{`"a\u0000b"`, 0, 0, adapter.TextValue("ab")}, {`"\u0000"`, 255, 0, adapter.NullValue()},
 		{`"` + long + `"`, 255, 0, adapter.TextValue(long[:510])}, {`"` + long + `"`, 0, 255, adapter.TextValue(long[:254])}, {`"` + long + `"`, 0, 0, adapter.TextValue(long)},
 	} {
-		if got := Line(node(t, c.sent), c.characters, c.bytes); got != c.want {
+		if got := Line(node(t, c.sent), c.characters, c.bytes); !got.Equal(c.want) {
 			t.Errorf("%.20s is %v, want %v", c.sent, got, c.want)
 		}
 	}
