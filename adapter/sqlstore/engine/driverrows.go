@@ -9,6 +9,8 @@ import (
 	"io"
 	"reflect"
 	"strconv"
+
+	"github.com/go-sql-driver/mysql"
 )
 
 // A keptConn is a connection whose queries may also run without package sql, which takes two locks for each row and
@@ -35,10 +37,23 @@ func (c *keptConn) query(ctx context.Context, text string, arguments []driver.Na
 		}
 	}
 	rows, err = stmt.QueryContext(ctx, arguments)
-	if err != nil && once != nil {
+	switch {
+	case err == nil:
+		return rows, once, nil
+	case once == nil && isLostStatement(err):
+		delete(c.kept, text)
+		err, once = errNotDirect, stmt
+	}
+	if once != nil {
 		err = errors.Join(err, once.Close())
 	}
-	return rows, once, err
+	return nil, nil, err
+}
+
+// isLostStatement reports whether a server no longer has a prepared statement, or cannot prepare it again.
+func isLostStatement(err error) bool {
+	e, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && (e.Number == 1243 || e.Number == 1615)
 }
 
 // driverRows are the rows of a statement that was sent without package sql. Their connection belongs to them until
@@ -52,11 +67,11 @@ type driverRows struct {
 	err    error
 }
 
-// queryDriver runs a statement outside a transaction, on a connection of pool. It fails with errNotSent if package sql
+// queryDriver runs a statement outside a transaction, on a connection of pool. It fails with errNotDirect if package sql
 // has to run it.
 func queryDriver(ctx context.Context, pool *sql.DB, text string, arguments []any) (Rows, error) {
 	if !bindable(arguments) {
-		return nil, errNotSent
+		return nil, errNotDirect
 	}
 	named := make([]driver.NamedValue, len(arguments))
 	for i, argument := range arguments {
@@ -76,7 +91,7 @@ func queryDriver(ctx context.Context, pool *sql.DB, text string, arguments []any
 	})
 	if err != nil {
 		if errors.Is(err, driver.ErrBadConn) {
-			err = errNotSent
+			err = errNotDirect
 		}
 		if closed := conn.Close(); !errors.Is(closed, sql.ErrConnDone) {
 			err = errors.Join(err, closed)
@@ -187,6 +202,9 @@ func scanValue(dest any, v driver.Value) (err error) {
 		number, ok := v.(int64)
 		if !ok {
 			number, err = strconv.ParseInt(textOf(v), 10, 64)
+		}
+		if into.OverflowInt(number) {
+			return fmt.Errorf("%d does not fit %T", number, dest)
 		}
 		into.SetInt(number)
 	case into.CanFloat():

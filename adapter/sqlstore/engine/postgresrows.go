@@ -25,11 +25,12 @@ type postgresRows struct {
 	fields []pgconn.FieldDescription
 }
 
-// errNotSent: the statement did not reach the server, and another connection may.
-var errNotSent = errors.New("the connection was closed before the statement was sent")
+// errNotDirect: package sql has to run the statement, as the connection was closed before it was sent, or as it takes
+// types that a driver takes but a direct query does not.
+var errNotDirect = errors.New("the statement was not sent")
 
 // queryPostgres runs a statement outside a transaction, on a connection of pool that belongs to the rows until
-// they are closed. It fails with errNotSent if the statement may be sent again.
+// they are closed. It fails with errNotDirect if it was not sent.
 func queryPostgres(ctx context.Context, pool *sql.DB, text string, arguments []any) (Rows, error) {
 	conn, err := pool.Conn(ctx)
 	if err != nil {
@@ -47,7 +48,7 @@ func queryPostgres(ctx context.Context, pool *sql.DB, text string, arguments []a
 	}
 	if err != nil {
 		if pgconn.SafeToRetry(err) {
-			err = errNotSent
+			err = errNotDirect
 		}
 		return nil, errors.Join(err, conn.Close())
 	}

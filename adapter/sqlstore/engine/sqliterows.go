@@ -26,9 +26,10 @@ type sqliteConn struct {
 
 // A sqliteStmt is a prepared statement.
 type sqliteStmt struct {
-	handle              uintptr
-	columns, parameters int
-	kept                bool
+	handle     uintptr
+	parameters int
+	kept       bool
+	texts      bool // it is bound to texts
 }
 
 // Close closes the connection and its statements.
@@ -47,18 +48,20 @@ func (c *sqliteConn) statement(text string) (*sqliteStmt, error) {
 	if s := c.kept[text]; s != nil {
 		return s, nil
 	}
-	if strings.ContainsRune(text, 0) {
-		return nil, errors.New("a statement contains a zero byte")
-	}
 	const size = 8 // bytes of a pointer
-	into := c.tls.Alloc(size)
-	defer c.tls.Free(size)
+	into := c.tls.Alloc(2 * size)
+	defer c.tls.Free(2 * size)
 	defer c.release(text)
-	if rc := lib.Xsqlite3_prepare_v3(c.tls, c.db, c.allocate(text), int32(len(text)), lib.SQLITE_PREPARE_PERSISTENT, into, 0); rc != lib.SQLITE_OK {
+	source, end := c.allocate(text), into+size
+	if rc := lib.Xsqlite3_prepare_v3(c.tls, c.db, source, int32(len(text)), lib.SQLITE_PREPARE_PERSISTENT, into, end); rc != lib.SQLITE_OK {
 		return nil, c.fault(rc)
 	}
 	s := &sqliteStmt{handle: *sqliteMemory[uintptr](into)}
-	s.columns, s.parameters = int(lib.Xsqlite3_column_count(c.tls, s.handle)), int(lib.Xsqlite3_bind_parameter_count(c.tls, s.handle))
+	if s.handle == 0 || *sqliteMemory[uintptr](end) != source+uintptr(len(text)) { // no statement, or several
+		lib.Xsqlite3_finalize(c.tls, s.handle)
+		return nil, errNotDirect
+	}
+	s.parameters = int(lib.Xsqlite3_bind_parameter_count(c.tls, s.handle))
 	if s.kept = len(c.kept) < maxStatements; s.kept {
 		c.kept[strings.Clone(text)] = s
 	}
@@ -82,6 +85,9 @@ func (c *sqliteConn) bind(s *sqliteStmt, arguments []any) error {
 		return fmt.Errorf("the statement has %d parameters and got %d arguments", s.parameters, len(arguments))
 	}
 	for i, argument := range arguments {
+		if _, ok := argument.(string); ok {
+			s.texts = true
+		}
 		if rc := c.bindOne(s.handle, int32(i+1), argument); rc != lib.SQLITE_OK {
 			return c.fault(rc)
 		}
@@ -142,15 +148,15 @@ type sqliteRows struct {
 	closed bool // the connection must not be interrupted any more
 }
 
-// interruptEvery is the time between two attempts to interrupt a statement: SQLite forgets an interruption that
-// precedes the first step.
+// interruptEvery is the time between the first two attempts to interrupt a statement, as SQLite forgets an interruption
+// that precedes the first step; it doubles each time.
 const interruptEvery = 5 * time.Millisecond
 
-// querySQLite runs a statement outside a transaction, on a connection of pool. It fails with errNotSent if
+// querySQLite runs a statement outside a transaction, on a connection of pool. It fails with errNotDirect if
 // package sql has to run it.
 func querySQLite(ctx context.Context, pool *sql.DB, text string, arguments []any) (Rows, error) {
 	if !bindable(arguments) {
-		return nil, errNotSent
+		return nil, errNotDirect
 	}
 	conn, err := pool.Conn(ctx)
 	if err != nil {
@@ -160,7 +166,7 @@ func querySQLite(ctx context.Context, pool *sql.DB, text string, arguments []any
 	err = conn.Raw(func(c any) error {
 		r.own = c.(*sqliteConn)
 		if r.own.db == 0 {
-			return errNotSent
+			return errNotDirect
 		}
 		return nil
 	})
@@ -180,12 +186,13 @@ func querySQLite(ctx context.Context, pool *sql.DB, text string, arguments []any
 	return r, nil
 }
 
-// interrupt interrupts the statement until the rows are closed.
+// interrupt interrupts the statement until the rows are closed. A wait for a lock of another process ends by its own
+// limit (sqliteBusyTimeout); readers wait only while another process recovers the file.
 func (r *sqliteRows) interrupt() {
 	tls := libc.NewTLS()
 	defer tls.Close()
-	for r.interruptOnce(tls) {
-		time.Sleep(interruptEvery)
+	for pause := interruptEvery; r.interruptOnce(tls); pause *= 2 {
+		time.Sleep(pause)
 	}
 }
 
@@ -246,6 +253,9 @@ func (r *sqliteRows) reset() {
 	}
 	if r.stmt.kept {
 		lib.Xsqlite3_reset(r.own.tls, r.stmt.handle)
+		if r.stmt.texts { // which would stay in memory
+			lib.Xsqlite3_clear_bindings(r.own.tls, r.stmt.handle)
+		}
 	} else {
 		lib.Xsqlite3_finalize(r.own.tls, r.stmt.handle)
 	}
@@ -257,7 +267,7 @@ func (r *sqliteRows) Scan(dest ...any) error {
 	if r.stmt == nil || r.end {
 		return errNoRow
 	}
-	if len(dest) != r.stmt.columns {
+	if len(dest) != int(lib.Xsqlite3_data_count(r.own.tls, r.stmt.handle)) {
 		return errColumns
 	}
 	for i := range dest {
@@ -299,8 +309,10 @@ func (c sqliteColumn) scan(dest any) error {
 			return nil
 		}
 	case *sql.NullString:
-		*into = sql.NullString{String: c.text(), Valid: kind != lib.SQLITE_NULL}
-		return nil
+		if kind == lib.SQLITE_TEXT {
+			*into = sql.NullString{String: c.text(), Valid: true}
+			return nil
+		}
 	}
 	return scanValue(dest, c.driverValue(kind))
 }

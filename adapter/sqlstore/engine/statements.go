@@ -12,7 +12,7 @@ import (
 	"github.com/portico-commerce/portico/adapter"
 )
 
-// maxStatements bounds the prepared statements of one pool. Once it is reached, further statements
+// maxStatements bounds the prepared statements of one pool, and of one connection. Once it is reached, further statements
 // run unprepared. Nothing is evicted: callers use the common statements first, and a flood of
 // unusual ones must not displace them.
 const maxStatements = 256
@@ -32,8 +32,8 @@ type statements struct {
 	prepares bool // false where the next use of a connection may have another session of the server
 	prepared map[string]*sql.Stmt
 	built    map[any]Built
-	// direct, unless nil, runs queries without package sql, so that the driver keeps the statements that each
-	// connection used last. It fails with errNotSent if a query may be sent again.
+	// direct, unless nil, runs queries without package sql. Each connection keeps statements of its own for them. It
+	// fails with errNotDirect if package sql has to run a query.
 	direct func(ctx context.Context, pool *sql.DB, text string, arguments []any) (Rows, error)
 }
 
@@ -114,7 +114,7 @@ func (s *statements) add(text string, stmt *sql.Stmt) *sql.Stmt {
 func (s *statements) Query(ctx context.Context, text string, arguments ...any) (Rows, error) {
 	if s.direct != nil {
 		rows, err := s.direct(ctx, s.pool, s.engine.Rebind(text), arguments)
-		if !errors.Is(err, errNotSent) {
+		if !errors.Is(err, errNotDirect) {
 			return rows, err
 		}
 	}
