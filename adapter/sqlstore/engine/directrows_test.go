@@ -120,6 +120,7 @@ func TestDirectRowsFail(t *testing.T) {
 			"a null number": first("SELECT CAST(NULL AS DECIMAL)", new(int64)),
 			"no row":        first("SELECT 1 WHERE 1 = 0", new(int)),
 			"no such type":  first("SELECT 1", new(chan int)),
+			"too great":     first("SELECT 300", new(int8)),
 			"too few arguments": func() error {
 				return engine.First(query(t.Context(), "SELECT 1 WHERE 1 = ? AND 2 = ?", 1)).Scan(new(int))
 			},
@@ -153,6 +154,21 @@ func TestDirectRowsFail(t *testing.T) {
 
 // endless begins a statement that can read numbers without end from a table made.
 const endless = "WITH RECURSIVE made(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM made) "
+
+// TestRowsOfPackageSQL checks statements of SQLite that a direct query leaves to package sql: several in one text, and
+// arguments of rare types.
+func TestRowsOfPackageSQL(t *testing.T) {
+	t.Parallel()
+	db := openWith(t, sqltest.Engines()[0].Empty(t), false)
+	for text, arguments := range map[string][]any{"SELECT 2; SELECT 7": nil, "SELECT 7; -- seven": nil, "SELECT 6 + ?": {true}, "SELECT 6 + CAST(? AS INTEGER)": {[]byte("1")}} {
+		for range 2 {
+			var got int
+			if err := engine.First(db.ReadStatements.Query(t.Context(), text, arguments...)).Scan(&got); err != nil || got != 7 {
+				t.Errorf("%s: %d, %v", text, got, err)
+			}
+		}
+	}
+}
 
 // TestDirectRowsCancelled checks that the end of a context ends a statement, between rows and within one, and
 // leaves a connection that can be used.

@@ -206,9 +206,11 @@ func (c galeraConnector) prepareNode(ctx context.Context, conn driver.Conn) erro
 }
 
 const (
-	unknownVariable = 1193
-	deadlock        = 1213
-	nodeNotReady    = 1047 // of MariaDB; the statement has not begun
+	unknownVariable  = 1193
+	deadlock         = 1213
+	unknownStatement = 1243
+	staleStatement   = 1615 // it has to be prepared again
+	nodeNotReady     = 1047 // of MariaDB; the statement has not begun
 )
 
 // errNotReady means that a node of a cluster does not serve: it has lost the others, or is copying

@@ -79,7 +79,7 @@ func mysqlEngine() *Engine {
 		},
 		Decimal:     func(tenThousandths int64) any { return adapter.FormatDecimal(tenThousandths) },
 		Classify:    classifyMySQL,
-		queryDirect: queryDriver,
+		queryDirect: queryMySQL,
 		Check:       checkNode,
 		HasLost:     hasLostNode,
 		Inspector:   inspectMySQL(),

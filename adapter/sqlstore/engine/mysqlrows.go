@@ -53,12 +53,12 @@ func (c *keptConn) query(ctx context.Context, text string, arguments []driver.Na
 // isLostStatement reports whether a server no longer has a prepared statement, or cannot prepare it again.
 func isLostStatement(err error) bool {
 	e, ok := errors.AsType[*mysql.MySQLError](err)
-	return ok && (e.Number == 1243 || e.Number == 1615)
+	return ok && (e.Number == unknownStatement || e.Number == staleStatement)
 }
 
-// driverRows are the rows of a statement that was sent without package sql. Their connection belongs to them until
+// mysqlRows are the rows of a statement that was sent without package sql. Their connection belongs to them until
 // they are closed.
-type driverRows struct {
+type mysqlRows struct {
 	conn   *sql.Conn
 	rows   driver.Rows // nil after Close
 	once   Stmt        // is closed with the rows; may be nil
@@ -67,9 +67,9 @@ type driverRows struct {
 	err    error
 }
 
-// queryDriver runs a statement outside a transaction, on a connection of pool. It fails with errNotDirect if package sql
+// queryMySQL runs a statement outside a transaction, on a connection of pool. It fails with errNotDirect if package sql
 // has to run it.
-func queryDriver(ctx context.Context, pool *sql.DB, text string, arguments []any) (Rows, error) {
+func queryMySQL(ctx context.Context, pool *sql.DB, text string, arguments []any) (Rows, error) {
 	if !bindable(arguments) {
 		return nil, errNotDirect
 	}
@@ -84,7 +84,7 @@ func queryDriver(ctx context.Context, pool *sql.DB, text string, arguments []any
 	if err != nil {
 		return nil, err
 	}
-	r := &driverRows{conn: conn}
+	r := &mysqlRows{conn: conn}
 	err = conn.Raw(func(c any) (err error) { // which closes a bad connection
 		r.rows, r.once, err = c.(*keptConn).query(ctx, text, named)
 		return err
@@ -103,7 +103,7 @@ func queryDriver(ctx context.Context, pool *sql.DB, text string, arguments []any
 }
 
 // Next reads the next row, if there is one.
-func (r *driverRows) Next() bool {
+func (r *mysqlRows) Next() bool {
 	if r.rows == nil || r.err != nil {
 		return false
 	}
@@ -115,7 +115,7 @@ func (r *driverRows) Next() bool {
 }
 
 // Err returns the error that ended the rows, if there is one.
-func (r *driverRows) Err() error {
+func (r *mysqlRows) Err() error {
 	if errors.Is(r.err, io.EOF) {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (r *driverRows) Err() error {
 }
 
 // Scan stores the columns of the current row in dest.
-func (r *driverRows) Scan(dest ...any) error {
+func (r *mysqlRows) Scan(dest ...any) error {
 	switch {
 	case !r.row || r.rows == nil:
 		return errNoRow
@@ -141,7 +141,7 @@ func (r *driverRows) Scan(dest ...any) error {
 var errNoRow = errors.New("there is no row to scan")
 
 // Close ends the statement, and returns the connection to its pool.
-func (r *driverRows) Close() error {
+func (r *mysqlRows) Close() error {
 	if r.rows == nil {
 		return nil
 	}

@@ -25,8 +25,8 @@ type postgresRows struct {
 	fields []pgconn.FieldDescription
 }
 
-// errNotDirect: package sql has to run the statement, as the connection was closed before it was sent, or as it takes
-// types that a driver takes but a direct query does not.
+// errNotDirect: package sql has to run the statement. The connection was closed before the statement was sent, the
+// server has forgotten it, the text holds several statements, or an argument has a rare type.
 var errNotDirect = errors.New("the statement was not sent")
 
 // queryPostgres runs a statement outside a transaction, on a connection of pool that belongs to the rows until
@@ -55,10 +55,10 @@ func queryPostgres(ctx context.Context, pool *sql.DB, text string, arguments []a
 	return &postgresRows{Rows: rows, conn: conn, types: direct.TypeMap(), fields: rows.FieldDescriptions()}, nil
 }
 
-// withLimit writes the limit of a statement into its text, if it is its last parameter, or the last but the
-// offset. For an unknown limit PostgreSQL expects a tenth of all rows, finds a plan for that
-// more expensive than one for the limit of each call, and so plans a list anew for each call, which takes longer than
-// the list itself. Clients use few limits.
+// withLimit writes the limit of a statement into its text, if the limit is the last parameter, or precedes the
+// offset, which is the last. PostgreSQL does not know the value of a parameter when it makes one plan for all calls. It
+// assumes a tenth of all rows, and so the plan looks more expensive than a plan for ten rows: it makes a new plan for
+// each call. To plan a list takes longer than to read it. Clients use few limits.
 func withLimit(text string, arguments []any) (string, []any) {
 	const limit, offset = "LIMIT $", " OFFSET $"
 	at := strings.LastIndex(text, limit)

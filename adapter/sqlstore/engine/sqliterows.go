@@ -113,26 +113,20 @@ func (c *sqliteConn) bindOne(s uintptr, place int32, argument any) (rc int32) {
 
 // fault returns the error of a call that returned rc.
 func (c *sqliteConn) fault(rc int32) error {
-	return &sqliteError{int(lib.Xsqlite3_extended_errcode(c.tls, c.db)), libc.GoString(lib.Xsqlite3_errmsg(c.tls, c.db)), int(rc)}
+	return &sqliteError{int(rc), libc.GoString(lib.Xsqlite3_errmsg(c.tls, c.db))}
 }
 
 // A sqliteError is an error of SQLite that the driver has not seen.
 type sqliteError struct {
-	code int
+	code int // an extended result code, which the driver has asked for
 	text string
-	rc   int
 }
 
 // Error returns the message of SQLite.
-func (e *sqliteError) Error() string { return fmt.Sprintf("%s (%d)", e.text, e.Code()) }
+func (e *sqliteError) Error() string { return fmt.Sprintf("%s (%d)", e.text, e.code) }
 
 // Code returns the extended result code, as the driver's errors do.
-func (e *sqliteError) Code() int {
-	if e.code&0xff == e.rc&0xff {
-		return e.code
-	}
-	return e.rc
-}
+func (e *sqliteError) Code() int { return e.code }
 
 // sqliteRows are the rows of a statement. Their connection belongs to them until they are closed.
 type sqliteRows struct {
@@ -271,8 +265,8 @@ func (r *sqliteRows) Scan(dest ...any) error {
 		return errColumns
 	}
 	for i := range dest {
-		// A value that belongs to the statement may be used as one of the caller's own, as the connection has no
-		// mutex.
+		// SQLite lets callers read the value of a column by the functions for values where the connection has no
+		// mutex. They are faster than the functions for columns.
 		c := sqliteColumn{r.own.tls, lib.Xsqlite3_column_value(r.own.tls, r.stmt.handle, int32(i))}
 		if err := c.scan(dest[i]); err != nil {
 			return fmt.Errorf("column %d: %w", i, err)
