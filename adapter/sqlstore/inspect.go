@@ -45,11 +45,11 @@ func (db *DB) Inspect(ctx context.Context) (*Inspection, error) {
 
 // addServer adds the version of the server.
 func (i *Inspection) addServer(ctx context.Context, db *DB) error {
-	found, err := engine.SelectColumn[string](ctx, engine.QueryOf(db.records.Readers.QueryContext), db.records.Engine.Inspector.VersionSQL)
+	found, err := engine.SelectColumn[string](ctx, engine.QueryOf(db.records.Readers.QueryContext), inspectorOf(db.records.Engine).versionSQL)
 	if err != nil {
 		return err
 	}
-	name, oldest := db.records.Engine.Inspector.Describe(found[0])
+	name, oldest := inspectorOf(db.records.Engine).describe(found[0])
 	version := leadingVersion(found[0])
 	i.Version = name + " " + version
 	if olderThan(version, oldest) {
@@ -60,7 +60,7 @@ func (i *Inspection) addServer(ctx context.Context, db *DB) error {
 
 // addCapacity adds the numbers of connections.
 func (i *Inspection) addCapacity(ctx context.Context, db *DB) error {
-	text := db.records.Engine.Inspector.CapacitySQL
+	text := inspectorOf(db.records.Engine).capacitySQL
 	if text == "" {
 		return nil
 	}
@@ -120,6 +120,6 @@ func (i *Inspection) addRights(ctx context.Context, db *DB) error {
 		names = append(names, t.Name)
 	}
 	var err error
-	i.MissingWrites, i.MissingChanges, err = db.records.Engine.Inspector.Rights(ctx, db.records.Pools, names)
+	i.MissingWrites, i.MissingChanges, err = inspectorOf(db.records.Engine).rights(ctx, db.records.Pools, names)
 	return err
 }

@@ -121,8 +121,6 @@ type Engine struct {
 	HasLost func(error) bool
 	// queryDirect runs a query without package sql; nil for an engine that gains nothing by it.
 	queryDirect func(ctx context.Context, pool *sql.DB, text string, arguments []any) (Rows, error)
-	// Inspector inspects a database of the engine.
-	Inspector Inspector
 }
 
 // PoolOptions configure the pools of an engine.
@@ -252,20 +250,6 @@ func AwaitTxEnd(ctx context.Context, end func() error) error {
 	default:
 		return ctx.Err()
 	}
-}
-
-// An Inspector holds the differences between engines for inspecting a database.
-type Inspector struct {
-	// VersionSQL selects the version of the server as text. describe returns it with the name of
-	// the system, and the oldest supported version.
-	VersionSQL string
-	Describe   func(version string) (name, oldest string)
-	// CapacitySQL selects the number of connections that the server grants the user at a time; ""
-	// for an engine without a server.
-	CapacitySQL string
-	// Rights returns the rights that the user lacks to write some tables, and the rights that the
-	// user lacks to change them, in the words of the server.
-	Rights func(ctx context.Context, p Pools, tables []string) (writes, changes []string, err error)
 }
 
 const (

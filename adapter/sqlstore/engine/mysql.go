@@ -82,7 +82,6 @@ func mysqlEngine() *Engine {
 		queryDirect: queryMySQL,
 		Check:       checkNode,
 		HasLost:     hasLostNode,
-		Inspector:   inspectMySQL(),
 	}
 }
 

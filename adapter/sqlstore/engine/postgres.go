@@ -76,9 +76,8 @@ func postgresEngine() *Engine {
 				return "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM " + postgresSequence(c)
 			},
 		},
-		Decimal:   func(tenThousandths int64) any { return adapter.FormatDecimal(tenThousandths) },
-		Classify:  classifyPostgres,
-		Inspector: inspectPostgres(),
+		Decimal:  func(tenThousandths int64) any { return adapter.FormatDecimal(tenThousandths) },
+		Classify: classifyPostgres,
 	}
 }
 

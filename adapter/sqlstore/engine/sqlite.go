@@ -62,7 +62,6 @@ func sqliteEngine() *Engine {
 		Decimal:     func(tenThousandths int64) any { return float64(tenThousandths) / decimalUnit },
 		Classify:    classifySQLite,
 		queryDirect: querySQLite,
-		Inspector:   inspectSQLite(),
 	}
 }
 

@@ -1,4 +1,4 @@
-package engine
+package sqlstore
 
 import (
 	"context"
@@ -11,32 +11,59 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
-// inspectSQLite returns the inspector of SQLite, which is a part of this program.
-func inspectSQLite() Inspector {
-	return Inspector{
-		VersionSQL: "SELECT sqlite_version()",
-		Describe:   func(string) (name, oldest string) { return "SQLite", "" },
-		Rights: func(ctx context.Context, p Pools, _ []string) (writes, changes []string, err error) {
-			return nil, nil, tryTable(ctx, p.Writer)
-		},
-	}
+// An inspector holds the differences between engines for inspecting a database.
+type inspector struct {
+	// versionSQL selects the version of the server as text. describe returns it with the name of
+	// the system, and the oldest supported version.
+	versionSQL string
+	describe   func(version string) (name, oldest string)
+	// capacitySQL selects the number of connections that the server grants the user at a time; ""
+	// for an engine without a server.
+	capacitySQL string
+	// rights returns the rights that the user lacks to write some tables, and the rights that the
+	// user lacks to change them, in the words of the server.
+	rights func(ctx context.Context, p engine.Pools, tables []string) (writes, changes []string, err error)
 }
 
-// inspectPostgres returns the inspector of PostgreSQL. The tables have identity columns, which
-// version 10 introduced.
-func inspectPostgres() Inspector {
-	return Inspector{
-		VersionSQL: "SELECT current_setting('server_version')",
-		Describe:   func(string) (name, oldest string) { return "PostgreSQL", "10" },
-		// Some are reserved for administrators, and roles and databases may have limits, where -1
-		// stands for none.
-		CapacitySQL: "SELECT LEAST(CAST(current_setting('max_connections') AS BIGINT) - CAST(current_setting('superuser_reserved_connections') AS BIGINT)" +
-			" - COALESCE(CAST(current_setting('reserved_connections', true) AS BIGINT), 0)," +
-			" (SELECT NULLIF(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user)," +
-			" (SELECT NULLIF(datconnlimit, -1) FROM pg_database WHERE datname = current_database()))",
-		Rights: postgresRights,
+// inspectorOf returns the inspector of an engine.
+func inspectorOf(e *engine.Engine) inspector {
+	switch e.System {
+	case "sqlite": // a part of this program
+		return inspector{
+			versionSQL: "SELECT sqlite_version()",
+			describe:   func(string) (name, oldest string) { return "SQLite", "" },
+			rights: func(ctx context.Context, p engine.Pools, _ []string) (writes, changes []string, err error) {
+				return nil, nil, tryTable(ctx, p.Writer)
+			},
+		}
+	case "postgresql": // the tables have identity columns, which version 10 introduced
+		return inspector{
+			versionSQL: "SELECT current_setting('server_version')",
+			describe:   func(string) (name, oldest string) { return "PostgreSQL", "10" },
+			// Some are reserved for administrators, and roles and databases may have limits, where -1
+			// stands for none.
+			capacitySQL: "SELECT LEAST(CAST(current_setting('max_connections') AS BIGINT) - CAST(current_setting('superuser_reserved_connections') AS BIGINT)" +
+				" - COALESCE(CAST(current_setting('reserved_connections', true) AS BIGINT), 0)," +
+				" (SELECT NULLIF(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user)," +
+				" (SELECT NULLIF(datconnlimit, -1) FROM pg_database WHERE datname = current_database()))",
+			rights: postgresRights,
+		}
+	default: // the tables have check constraints and defaults that older versions do not accept
+		return inspector{
+			versionSQL: "SELECT VERSION()",
+			describe: func(version string) (name, oldest string) {
+				if strings.Contains(version, "MariaDB") {
+					return "MariaDB", "10.3"
+				}
+				return "MySQL", "8.0"
+			},
+			capacitySQL: "SELECT CAST(IF(@@max_user_connections = 0, @@max_connections, LEAST(@@max_connections, @@max_user_connections)) AS SIGNED)",
+			rights:      mysqlRights,
+		}
 	}
 }
 
@@ -44,7 +71,7 @@ func inspectPostgres() Inspector {
 const insufficientPrivilege = "42501"
 
 // postgresRights tries to create a table, and queries the rights on the existing tables.
-func postgresRights(ctx context.Context, p Pools, tables []string) (writes, changes []string, err error) {
+func postgresRights(ctx context.Context, p engine.Pools, tables []string) (writes, changes []string, err error) {
 	err = tryTable(ctx, p.Writer)
 	var refused *pgconn.PgError
 	switch {
@@ -53,7 +80,7 @@ func postgresRights(ctx context.Context, p Pools, tables []string) (writes, chan
 	case err != nil:
 		return nil, nil, err
 	}
-	tables = append([]string{VersionTable}, tables...)
+	tables = append([]string{engine.VersionTable}, tables...)
 	for _, right := range []string{"SELECT", "INSERT", "UPDATE", "DELETE"} {
 		denied, err := postgresTables(ctx, p.Readers, tables, "NOT has_table_privilege(oid, '"+right+"')")
 		if err != nil {
@@ -87,22 +114,6 @@ func rightOn(right string, tables []string) []string {
 	}
 }
 
-// inspectMySQL returns the inspector of MySQL and MariaDB. The tables have check constraints and
-// defaults that older versions do not accept.
-func inspectMySQL() Inspector {
-	return Inspector{
-		VersionSQL: "SELECT VERSION()",
-		Describe: func(version string) (name, oldest string) {
-			if strings.Contains(version, "MariaDB") {
-				return "MariaDB", "10.3"
-			}
-			return "MySQL", "8.0"
-		},
-		CapacitySQL: "SELECT CAST(IF(@@max_user_connections = 0, @@max_connections, LEAST(@@max_connections, @@max_user_connections)) AS SIGNED)",
-		Rights:      mysqlRights,
-	}
-}
-
 // A mysqlProbe is a statement that only fails, with another error if the user lacks the right to
 // run it: changes of tables cannot be rolled back here, and the rights that roles give are not
 // listed everywhere.
@@ -125,7 +136,7 @@ func mysqlProbes() []mysqlProbe {
 }
 
 // mysqlRights runs the probes.
-func mysqlRights(ctx context.Context, p Pools, _ []string) (writes, changes []string, err error) {
+func mysqlRights(ctx context.Context, p engine.Pools, _ []string) (writes, changes []string, err error) {
 	const noTable, duplicateColumn = 1146, 1060
 	const tableDenied, databaseDenied = 1142, 1044
 	name := probeName()
@@ -158,7 +169,7 @@ func tryTable(ctx context.Context, writer *sql.DB) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = AwaitTxEnd(ctx, tx.Rollback) }()
+	defer func() { _ = engine.AwaitTxEnd(ctx, tx.Rollback) }()
 	name := probeName()
 	if _, err = tx.ExecContext(ctx, "CREATE TABLE "+name+" (id BIGINT PRIMARY KEY)"); err == nil {
 		_, err = tx.ExecContext(ctx, "INSERT INTO "+name+" (id) VALUES (1)")
