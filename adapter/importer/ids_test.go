@@ -76,6 +76,9 @@ func TestIDs(t *testing.T) {
 	}
 	check("not_mapped 3 ", "not_mapped 4 ", "no_legacy_id 0 eve")
 
+	if _, _, err := commands.Run(t, "ids", "push", "--at-once", "0"); err == nil || err.Error() != "--at-once 0: want 1 to 32" {
+		t.Errorf("no record at a time: %v", err)
+	}
 	if got := commands.MustRun(t, "ids", "push"); !strings.HasPrefix(got, "4 records are at the backend") {
 		t.Errorf("push prints %q", got)
 	}

@@ -209,7 +209,7 @@ func TestCrash(t *testing.T) {
 								t.Fatal(err)
 							}
 							if c.pushes { // an imported record has no mapping before it is at the backend
-								if err := f.Push(t.Context(), nil); err != nil {
+								if err := f.Push(t.Context(), 1, nil); err != nil {
 									t.Fatal(err)
 								}
 							}

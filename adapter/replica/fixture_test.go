@@ -52,7 +52,7 @@ var demoSnapshot = sync.OnceValues(func() (done snapshot, err error) {
 	if err != nil {
 		return done, err
 	}
-	if err := errors.Join(a.Push(ctx, nil), a.Scan(ctx), a.Close(), db.Close()); err != nil {
+	if err := errors.Join(a.Push(ctx, 1, nil), a.Scan(ctx), a.Close(), db.Close()); err != nil {
 		return done, err
 	}
 	done.memory = m.save()

@@ -168,7 +168,7 @@ func TestImportOutcomes(t *testing.T) {
 	if difference := cmp.Diff(want, got); difference != "" || f.memory.writes() != before+2 || f.memory.callCount("Fetch products") != fetched+1 {
 		t.Errorf("again: %d writes and %d fetches, want -, got +:\n%s", f.memory.writes()-before, f.memory.callCount("Fetch products")-fetched, difference)
 	}
-	if err := f.Push(t.Context(), nil); err != nil {
+	if err := f.Push(t.Context(), 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	f.checkValues(adapter.Customers, 77, attrs{"email": "fresh@example.com"})

@@ -5,7 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
@@ -17,10 +21,13 @@ import (
 // after each root with the number of roots that the backend has and the total number of roots to
 // push. Push can be interrupted and repeated.
 //
+// It pushes atOnce roots of a resource at a time, in the order of their keys. Roots with parents, such as
+// categories, it pushes one after the other.
+//
 // Push goes on after records that the backend refuses, and returns an error that names the
 // first of them. It does not create a record that refers to one of them, or to one that is in doubt, but names
-// it. It stops at any other error.
-func (a *Adapter) Push(ctx context.Context, progress func(done, total int)) error {
+// it. After any other error it begins no further root, and stops.
+func (a *Adapter) Push(ctx context.Context, atOnce int, progress func(done, total int)) error {
 	if err := a.checkOpen("push"); err != nil {
 		return err
 	}
@@ -37,14 +44,11 @@ func (a *Adapter) Push(ctx context.Context, progress func(done, total int)) erro
 		p.total += int(found.Total)
 	}
 	for _, root := range roots {
-		err := a.walk(ctx, root, fromReplica, time.Time{}, func(rows []row) error {
-			for _, r := range rows {
-				if err := p.root(ctx, root, r.key); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		at := max(atOnce, 1)
+		if root.schema.Parent != "" {
+			at = 1 // a parent must be there before its children
+		}
+		err := a.walk(ctx, root, fromReplica, time.Time{}, func(rows []row) error { return p.roots(ctx, root, rows, at) })
 		if err != nil {
 			return errors.Join(err, p.refused)
 		}
@@ -81,16 +85,40 @@ const maxNamedRefusals = 20
 // A push is the state of one call of Push.
 type push struct {
 	*Adapter
+	mu          sync.Mutex // guards the rest, and calls of progress
 	progress    func(done, total int)
 	done, total int
 	refused     error // names the first maxNamedRefusals roots that were refused, or parts of them
 	refusals    int   // counts them all
 }
 
+// roots pushes roots, so many at a time. After an error that must stop the push it begins no other root, but lets
+// the begun ones end: an interrupted request would leave a record in doubt.
+func (p *push) roots(ctx context.Context, root *resourcePlan, rows []row, atOnce int) error {
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	var stopped atomic.Bool
+	for _, r := range rows {
+		group.Go(func() error {
+			if stopped.Load() {
+				return nil
+			}
+			err := p.root(ctx, root, r.key)
+			if err != nil {
+				stopped.Store(true)
+			}
+			return err
+		})
+	}
+	return group.Wait()
+}
+
 // root pushes one root. It returns an error if the push must stop.
 func (p *push) root(ctx context.Context, root *resourcePlan, key adapter.Key) error {
 	// The intent of a process that was killed has to be so old before this one resolves it.
 	err := take(ctx, p.foreignIntentAge, func() error { return p.pushBelow(ctx, root, key) })
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if err == nil {
 		if p.done++; p.progress != nil {
 			p.progress(p.done, p.total)

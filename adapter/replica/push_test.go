@@ -56,7 +56,7 @@ func TestPushResumed(t *testing.T) {
 				if tries > 50 {
 					t.Fatal("the push does not end")
 				}
-				err := f.Push(t.Context(), func(d, of int) { done, total = d, of })
+				err := f.Push(t.Context(), 1, func(d, of int) { done, total = d, of })
 				if err == nil {
 					break
 				}
@@ -72,7 +72,7 @@ func TestPushResumed(t *testing.T) {
 			f.checkAgreement()
 			f.checkNoIntents()
 			before := m.callCount("Create products")
-			if err := f.Push(t.Context(), nil); err != nil || m.callCount("Create products") != before {
+			if err := f.Push(t.Context(), 1, nil); err != nil || m.callCount("Create products") != before {
 				t.Errorf("another push: %v", err)
 			}
 		})
@@ -91,7 +91,7 @@ func TestPushRefused(t *testing.T) {
 		return nil
 	}
 	var done, total int
-	err := f.Push(t.Context(), func(d, of int) { done, total = d, of })
+	err := f.Push(t.Context(), 1, func(d, of int) { done, total = d, of })
 	if adapter.KindOf(err) != adapter.Conflict || done != total-2 {
 		t.Errorf("error %v after %d of %d roots", err, done, total)
 	}
@@ -105,7 +105,7 @@ func TestPushRefused(t *testing.T) {
 	}
 	f.memory.clearFaults()
 	before := len(f.memory.created)
-	if err := f.Push(t.Context(), nil); err != nil {
+	if err := f.Push(t.Context(), 1, nil); err != nil {
 		t.Error(err)
 	}
 	if again := f.memory.created[before:]; len(again) < 2 || again[0] != "customer_addresses 2" || again[1] != "products 1" {
@@ -127,7 +127,7 @@ func TestPushRefusals(t *testing.T) {
 	}
 	f := reopen(t, local, newMemory(), replica.Options{})
 	f.memory.fail("Create customers", memoryError(adapter.Invalid, "email"), nil)
-	err := f.Push(t.Context(), nil)
+	err := f.Push(t.Context(), 1, nil)
 	if err == nil || strings.Count(err.Error(), "push customers") != 20 || !strings.HasSuffix(err.Error(), "and others: portico ids check lists them") {
 		t.Errorf("error %v", err)
 	}
@@ -147,7 +147,7 @@ func TestPushFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := reopen(t, db.Replica(), newMemory(), replica.Options{})
-	if err := f.Push(t.Context(), nil); err != nil {
+	if err := f.Push(t.Context(), 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	want := map[adapter.Key]string{1: "o/n/one.png", 3: "t/h/three.png"}
@@ -158,7 +158,7 @@ func TestPushFiles(t *testing.T) {
 	if err := os.Rename(late+"-later", late); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Push(t.Context(), nil); err != nil {
+	if err := f.Push(t.Context(), 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	want[2] = "t/w/two.jpg"
@@ -190,13 +190,13 @@ func TestPushTree(t *testing.T) {
 		}
 		return nil
 	}
-	err := f.Push(t.Context(), nil)
+	err := f.Push(t.Context(), 1, nil)
 	if err == nil || !strings.Contains(err.Error(), "push categories 3: categories 5 above it: ") || len(f.memory.created) != 1 {
 		t.Errorf("error %v, created %q", err, f.memory.created)
 	}
 	f.memory.clearFaults()
 	done := 0
-	if err := f.Push(t.Context(), func(d, _ int) { done = d }); err != nil {
+	if err := f.Push(t.Context(), 1, func(d, _ int) { done = d }); err != nil {
 		t.Error(err)
 	}
 	if want := []string{"categories 2", "categories 5", "categories 6", "categories 3", "categories 4"}; !slices.Equal(f.memory.created, want) || done != len(want) {
@@ -207,13 +207,13 @@ func TestPushTree(t *testing.T) {
 // TestPushScans checks that a push first gives records that only the backend creates their mappings.
 func TestPushScans(t *testing.T) {
 	f := reopen(t, demoReplica(t), newCategoryMemory(), replica.Options{})
-	if err := f.Push(t.Context(), nil); err != nil {
+	if err := f.Push(t.Context(), 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	other := newCategoryMemory()
 	other.docs, other.resources[0].Creates, other.resources[0].ReadsLocally = f.memory.docs, false, true
 	g := reopen(t, demoReplica(t), other, replica.Options{})
-	if err := g.Push(t.Context(), nil); err != nil {
+	if err := g.Push(t.Context(), 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := g.id(adapter.Categories, 3), f.id(adapter.Categories, 3); got != want || len(other.created) > 0 {
@@ -231,7 +231,7 @@ func TestPushCycle(t *testing.T) {
 		}
 	}
 	f := reopen(t, local, newCategoryMemory(), replica.Options{})
-	if err := f.Push(t.Context(), nil); err != nil {
+	if err := f.Push(t.Context(), 1, nil); err != nil {
 		t.Error(err)
 	}
 	want := []string{"categories 2", "categories 5", "categories 4", "categories 3", "categories 6"}
@@ -265,7 +265,7 @@ func TestPushDeleted(t *testing.T) {
 				return store.Delete(ctx, &adapter.DeleteParams{Key: deleted})
 			}
 			f := reopen(t, local, m, replica.Options{})
-			err := f.Push(t.Context(), nil)
+			err := f.Push(t.Context(), 1, nil)
 			if want := fmt.Sprintf("push %s %d: ", r, deleted); adapter.KindOf(err) != adapter.NotFound || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("error %v, want %q", err, want)
 			}
@@ -281,14 +281,14 @@ func TestPushDeleted(t *testing.T) {
 // deleted since it was pushed.
 func TestPushKeepsDeleted(t *testing.T) {
 	f := reopen(t, demoReplica(t), newCategoryMemory(), replica.Options{})
-	if err := f.Push(t.Context(), nil); err != nil {
+	if err := f.Push(t.Context(), 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	created := len(f.memory.created)
 	f.memory.mu.Lock()
 	delete(f.memory.docs[adapter.Categories], f.id(adapter.Categories, 5))
 	f.memory.mu.Unlock()
-	if err := f.Push(t.Context(), nil); err != nil {
+	if err := f.Push(t.Context(), 1, nil); err != nil {
 		t.Error(err)
 	}
 	if len(f.memory.created) != created {
@@ -307,7 +307,7 @@ func TestPushInDoubt(t *testing.T) {
 	f := reopen(t, local, newMemory(), replica.Options{})
 	f.SetForeignIntentAge(time.Hour)
 	ctx, cancel := context.WithCancel(t.Context())
-	err := f.Push(ctx, func(int, int) {
+	err := f.Push(ctx, 1, func(int, int) {
 		if slices.Contains(f.memory.created, "products 2") {
 			cancel() // the next one is product 3
 		}
@@ -316,7 +316,7 @@ func TestPushInDoubt(t *testing.T) {
 		t.Errorf("error %v, created %q", err, f.memory.created)
 	}
 	f.SetForeignIntentAge(0)
-	if err := f.Push(t.Context(), nil); err != nil || !slices.Contains(f.memory.created, "products 3") {
+	if err := f.Push(t.Context(), 1, nil); err != nil || !slices.Contains(f.memory.created, "products 3") {
 		t.Errorf("error %v", err)
 	}
 	f.checkNoIntents()
@@ -331,7 +331,7 @@ func TestPushBelowDoubt(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := reopen(t, local, m, replica.Options{})
-	err := f.Push(t.Context(), nil)
+	err := f.Push(t.Context(), 1, nil)
 	for _, want := range []string{"push categories 3: ", "push categories 5: categories 3 above it: "} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q in it", err, want)
@@ -373,7 +373,7 @@ func TestPushReferred(t *testing.T) {
 		return nil
 	}
 	f := reopen(t, local, m, replica.Options{})
-	err := f.Push(t.Context(), nil)
+	err := f.Push(t.Context(), 1, nil)
 	for _, want := range []string{
 		fmt.Sprintf("push orders 1: create orders: not_found: customers %d, to which it refers, is not at the backend yet", customer),
 		fmt.Sprintf("push orders 2: create order_items: not_found: products %d, to which it refers, is not at the backend yet", sold),
@@ -390,7 +390,7 @@ func TestPushReferred(t *testing.T) {
 	if err := local.DeleteMapping(t.Context(), adapter.Customers, customer); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Push(t.Context(), nil); err != nil || !created(1) || !created(2) {
+	if err := f.Push(t.Context(), 1, nil); err != nil || !created(1) || !created(2) {
 		t.Errorf("error %v, created %q", err, m.created)
 	}
 }
@@ -409,7 +409,7 @@ func TestPushFindsByValues(t *testing.T) {
 			f := reopen(t, demoReplica(t), m, replica.Options{})
 			away := memoryError(adapter.Unavailable, "")
 			m.fail("Create customers", nil, away)
-			if err := f.Push(t.Context(), nil); !errors.Is(err, away) {
+			if err := f.Push(t.Context(), 1, nil); !errors.Is(err, away) {
 				t.Fatal(err)
 			}
 			id := slices.Collect(maps.Keys(m.docs[adapter.Customers]))[0]
@@ -420,7 +420,7 @@ func TestPushFindsByValues(t *testing.T) {
 			}
 			m.fail("Create customers", memoryError(adapter.Conflict, "email"), nil)
 			before := m.callCount("Create customers")
-			err := f.Push(t.Context(), nil)
+			err := f.Push(t.Context(), 1, nil)
 			if isRefused := strings.Contains(fmt.Sprint(err), "push customers 1: "); isRefused != (c.creates > 0) {
 				t.Errorf("error %v", err)
 			}
@@ -448,7 +448,7 @@ func TestInterruptedRootPush(t *testing.T) {
 	f := reopen(t, local, m, replica.Options{})
 	away := memoryError(adapter.Unavailable, "")
 	m.fail("Create products", nil, away)
-	if err := f.Push(t.Context(), nil); !errors.Is(err, away) {
+	if err := f.Push(t.Context(), 1, nil); !errors.Is(err, away) {
 		t.Fatal(err)
 	}
 	m.clearFaults()
@@ -461,7 +461,7 @@ func TestInterruptedRootPush(t *testing.T) {
 		stock.record = stock.record.Clone()
 		stock.record.Set("qty", adapter.TextValue("3.0000"))
 	})
-	if err := f.Push(t.Context(), nil); err != nil {
+	if err := f.Push(t.Context(), 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	d := m.docs[adapter.Products][id]
@@ -510,7 +510,7 @@ func testInterruptedPartPush(t *testing.T, carriesKeys bool) {
 		}
 		return nil
 	}
-	if err := f.Push(t.Context(), nil); !errors.Is(err, away) || !created {
+	if err := f.Push(t.Context(), 1, nil); !errors.Is(err, away) || !created {
 		t.Fatalf("created %v, error %v, want %v", created, err, away)
 	}
 	f = f.restart()
@@ -523,7 +523,7 @@ func testInterruptedPartPush(t *testing.T, carriesKeys bool) {
 			}
 		}
 	})
-	if err := f.Push(t.Context(), nil); err != nil {
+	if err := f.Push(t.Context(), 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := f.get(adapter.CustomerAddresses, 1).Get("city").Text(); got != city {

@@ -122,7 +122,7 @@ func TestReadsLocally(t *testing.T) {
 	local, memory := demoReplica(t), newCategoryMemory()
 	memory.resources[0].ReadsLocally = true
 	f := reopen(t, local, memory, replica.Options{})
-	if err := f.Push(t.Context(), nil); err != nil {
+	if err := f.Push(t.Context(), 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	before := f.memory.calls["Fetch categories"]

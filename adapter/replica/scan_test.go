@@ -406,7 +406,7 @@ func TestPeriodicScan(t *testing.T) {
 	_, created := f.create(adapter.Products, newProduct("late"))
 	for name, err := range map[string]error{
 		"get": got, "list": listed, "create": created,
-		"ping": f.Ping(t.Context()), "scan": f.Scan(t.Context()), "push": f.Push(t.Context(), nil),
+		"ping": f.Ping(t.Context()), "scan": f.Scan(t.Context()), "push": f.Push(t.Context(), 1, nil),
 		"update": f.update(adapter.Products, 1, 0, attrs{"name": "x"}), "delete": f.delete(adapter.Products, 1),
 	} {
 		if adapter.KindOf(err) != adapter.Unavailable || err == nil {

@@ -35,7 +35,7 @@ func newProcesses(t *testing.T, engine string) [2]*fixture {
 	if err := m.placeOrders(t.Context(), processes[0].local); err != nil {
 		t.Fatal(err)
 	}
-	if err := processes[0].Push(t.Context(), nil); err != nil {
+	if err := processes[0].Push(t.Context(), 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	processes[0].scan()

@@ -55,7 +55,7 @@ func TestViewsOfPushedProducts(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := reopen(t, local, newMemory(), replica.Options{})
-	if err := f.Push(t.Context(), nil); err != nil {
+	if err := f.Push(t.Context(), 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	if n := f.memory.viewReads.Load(); n != 1 {

@@ -54,7 +54,7 @@ func openLiveShop(t *testing.T, mapping string, options reststore.Options) *live
 		}
 	})
 	begun, last := time.Now(), 0
-	if err := s.Push(t.Context(), func(done, total int) { last = total - done }); err != nil || last != 0 {
+	if err := s.Push(t.Context(), 1, func(done, total int) { last = total - done }); err != nil || last != 0 {
 		t.Fatalf("%d records are left: %v", last, err)
 	}
 	t.Logf("the demo store is pushed in %s", time.Since(begun).Round(time.Millisecond))

@@ -139,7 +139,7 @@ func (k *shopKind) migrateDemo() (done migratedDemo, err error) {
 	if err != nil {
 		return done, err
 	}
-	if err := a.Push(ctx, nil); err != nil {
+	if err := a.Push(ctx, 1, nil); err != nil {
 		return done, err
 	}
 	if k.fill != nil {

@@ -40,6 +40,7 @@ func ImportCommand(p *program.Program) *cobra.Command {
 		Long:      importHelp + importSourceHelp + importUpdateHelp,
 		ValidArgs: importer.GroupNames(),
 		Args:      cobra.MatchAll(cobra.MinimumNArgs(1), cobra.OnlyValidArgs),
+		PreRunE:   checkAtOnce,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runImport(p, cmd, flags, args)
 		},
@@ -55,6 +56,7 @@ func ImportCommand(p *program.Program) *cobra.Command {
 	cmd.Flags().Int64Var(&flags.removals, "allow-removals", -1, "with --update, remove up to so many records even if they look like too many")
 	cmd.Flags().BoolVar(&flags.admins, "admins", false, "with credentials: import administrators, too; all always does")
 	cmd.Flags().Bool("json", false, "print JSON")
+	addAtOnce(cmd)
 	cmd.AddCommand(importConfigCommand(p))
 	return cmd
 }
@@ -90,7 +92,7 @@ without bytes, and repeating the command fetches them.
 
 Catalogue price rules are imported as the legacy store has evaluated them: for a few days.
 With the adapter rest the records are then created at the backend, as "portico ids push"
-does. Records that the backend refuses are named. They stay here, and clients do not see
+does, with --at-once several at a time. Records that the backend refuses are named. They stay here, and clients do not see
 them; "portico ids check" lists them. With --update, records are also changed and removed
 at the backend, one by one. A record of which it refuses that stays as it is on both sides,
 and is counted as skipped, with its id and the reason; repeating the command tries again.
