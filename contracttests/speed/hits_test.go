@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +41,9 @@ func BenchmarkHit(b *testing.B) {
 	})
 	b.Run("redis", func(b *testing.B) { benchmarkRedisHit(b) })
 	b.Run("redis alone", func(b *testing.B) { benchmarkRedisHit(b, "PORTICO_CACHE_MEMORY_BYTES=0") })
+	for _, n := range []int{1, 4, 8} {
+		b.Run("shared redis/"+strconv.Itoa(n), func(b *testing.B) { benchmarkSharedRedis(b, n) })
+	}
 }
 
 // startCaching starts a server with the demo store, and returns the floor that repeats its cached reply.
@@ -77,7 +81,14 @@ func benchmarkNotModified(b *testing.B) {
 // the generations alone.
 func benchmarkRedisHit(b *testing.B, environ ...string) {
 	redis := apptest.NewRedis(b)
-	portico, reply := startCaching(b, "info", append(environ, "PORTICO_CACHE_MEMORY_TTL=0s", "PORTICO_CACHE_REDIS_URL="+redis.URL())...)
+	portico, repeats, _ := startRedisHit(b, redis, environ...)
+	compare(b, portico, repeats, listOfFour())
+}
+
+// startRedisHit starts the servers of benchmarkRedisHit. reply is the floor's.
+func startRedisHit(b *testing.B, redis *apptest.Redis, environ ...string) (portico, repeats *server, reply floor) {
+	b.Helper()
+	portico, reply = startCaching(b, "info", append(environ, "PORTICO_CACHE_MEMORY_TTL=0s", "PORTICO_CACHE_REDIS_URL="+redis.URL())...)
 	client, err := cache.Dial(redis.URL(), time.Second)
 	if err != nil {
 		b.Fatal(err)
@@ -95,9 +106,34 @@ func benchmarkRedisHit(b *testing.B, environ ...string) {
 		b.Fatalf("Redis holds %v, want a reply and two generations", keys)
 	}
 	reply.RedisURL = redis.URL()
-	repeats := startFloor(b, reply)
+	repeats = startFloor(b, reply)
 	compareReplies(b, portico, repeats, listOfFour())
-	compare(b, portico, repeats, listOfFour())
+	return portico, repeats, reply
+}
+
+// benchmarkSharedRedis is benchmarkRedisHit for so many processes of either kind that share one Redis and the
+// connections of the load generator. It also reports the processor time of Redis for a reply of Portico.
+func benchmarkSharedRedis(b *testing.B, processes int) {
+	testenv.Need(b, "wrk")
+	redis := apptest.NewRedis(b)
+	first, firstFloor, reply := startRedisHit(b, redis)
+	ours, theirs := []*server{first}, []*server{firstFloor}
+	for range processes - 1 {
+		portico, _ := startCaching(b, "info", "PORTICO_CACHE_MEMORY_TTL=0s", "PORTICO_CACHE_REDIS_URL="+redis.URL())
+		ours, theirs = append(ours, portico), append(theirs, startFloor(b, reply))
+	}
+	var used time.Duration
+	var replies float64
+	comparePairs(b, func(took time.Duration) (rate, processor float64) {
+		store := &server{pid: redis.PID()}
+		before := store.processorTime(b)
+		rate, processor = generateAtAll(b, ours, listOfFour(), took)
+		used, replies = used+store.processorTime(b)-before, replies+rate*took.Seconds()
+		return rate, processor
+	}, func(took time.Duration) (rate, processor float64) {
+		return generateAtAll(b, theirs, listOfFour(), took)
+	})
+	b.ReportMetric(float64(used.Microseconds())/replies, "redis-us/request")
 }
 
 // startVarnish starts Varnish with a reply in its cache.

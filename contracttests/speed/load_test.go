@@ -5,7 +5,9 @@ package speed
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"github.com/portico-commerce/portico/config/testenv"
@@ -38,14 +40,23 @@ func compare(b *testing.B, portico, floor *server, r request) {
 // compareWith is compare with a request for each of the servers.
 func compareWith(b *testing.B, portico, floor *server, ours, theirs request) {
 	b.Helper()
+	comparePairs(b,
+		func(took time.Duration) (rate, processor float64) { return generate(b, portico, ours, took) },
+		func(took time.Duration) (rate, processor float64) { return generate(b, floor, theirs, took) })
+}
+
+// comparePairs measures both in turn and reports the medians of all pairs. ours and theirs send requests for about
+// a duration, and return what generate returns.
+func comparePairs(b *testing.B, ours, theirs func(time.Duration) (rate, processor float64)) {
+	b.Helper()
 	const warm = time.Second
-	generate(b, portico, ours, warm)
-	generate(b, floor, theirs, warm)
+	ours(warm)
+	theirs(warm)
 	b.ResetTimer()
 	var rates, times, own, least []float64
 	for range *pairs {
-		floorRate, floorTime := generate(b, floor, theirs, *slice)
-		rate, took := generate(b, portico, ours, *slice)
+		floorRate, floorTime := theirs(*slice)
+		rate, took := ours(*slice)
 		rates, times = append(rates, rate/floorRate), append(times, took/floorTime)
 		own, least = append(own, took), append(least, floorTime)
 	}
@@ -61,15 +72,41 @@ func compareWith(b *testing.B, portico, floor *server, ours, theirs request) {
 // processor time of the server for one of them, in microseconds.
 func generate(b *testing.B, s *server, r request, took time.Duration) (rate, processor float64) {
 	b.Helper()
-	before := s.processorTime(b)
-	replies, seconds := 0, 0.0
 	if _, err := exec.LookPath("wrk"); err == nil && r.method == http.MethodGet {
-		replies, seconds = runWrk(b, s, r, took)
-	} else {
-		replies, seconds = runLoad(b, s, r, took)
+		return generateAtAll(b, []*server{s}, r, took)
 	}
+	before := s.processorTime(b)
+	replies, seconds := runLoad(b, s, r, took)
 	used := s.processorTime(b) - before
 	return float64(replies) / seconds, float64(used.Microseconds()) / float64(replies)
+}
+
+// generateAtAll is generate for several servers at once, which share the connections of the load generator, wrk. It
+// returns the rate of all, and the processor time of a reply of any.
+func generateAtAll(b *testing.B, servers []*server, r request, took time.Duration) (rate, processor float64) {
+	b.Helper()
+	used := func() (total time.Duration) {
+		for _, s := range servers {
+			total += s.processorTime(b)
+		}
+		return total
+	}
+	runs, failures := make([]sent, len(servers)), make([]error, len(servers))
+	before := used()
+	var wg sync.WaitGroup
+	for i, s := range servers {
+		wg.Go(func() { runs[i], failures[i] = runWrk(b.Context(), s, r, max(*connections/len(servers), 1), took) })
+	}
+	wg.Wait()
+	if err := errors.Join(failures...); err != nil {
+		b.Fatal(err)
+	}
+	replies := 0
+	for _, run := range runs {
+		rate += float64(run.Replies) / run.Seconds
+		replies += run.Replies
+	}
+	return rate, float64((used() - before).Microseconds()) / float64(replies)
 }
 
 var (
@@ -77,26 +114,21 @@ var (
 	wrkFault = regexp.MustCompile(`Non-2xx or 3xx responses.*|Socket errors.*`)
 )
 
-// runWrk sends the requests with wrk.
-func runWrk(b *testing.B, s *server, r request, took time.Duration) (replies int, seconds float64) {
-	b.Helper()
-	arguments := []string{"-t1", "-c" + strconv.Itoa(*connections), "-d" + strconv.Itoa(int(took.Seconds())) + "s"}
+// runWrk sends the requests with wrk over so many connections.
+func runWrk(ctx context.Context, s *server, r request, connections int, took time.Duration) (done sent, err error) {
+	arguments := []string{"-t1", "-c" + strconv.Itoa(connections), "-d" + strconv.Itoa(int(took.Seconds())) + "s"}
 	for name, value := range r.header {
 		arguments = append(arguments, "-H", name+": "+value)
 	}
-	out, err := exec.CommandContext(b.Context(), "wrk", append(arguments, "http://"+s.address+r.path)...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, "wrk", append(arguments, "http://"+s.address+r.path)...).CombinedOutput()
 	found := wrkCount.FindSubmatch(out)
 	if err != nil || found == nil || wrkFault.Match(out) {
-		b.Fatalf("wrk: %v\n%s", err, out)
+		return done, fmt.Errorf("wrk: %v\n%s", err, out)
 	}
-	replies, err = strconv.Atoi(string(found[1]))
-	if err == nil {
-		seconds, err = strconv.ParseFloat(string(found[2]), 64)
+	if done.Replies, err = strconv.Atoi(string(found[1])); err == nil {
+		done.Seconds, err = strconv.ParseFloat(string(found[2]), 64)
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	return replies, seconds
+	return done, err
 }
 
 // A load describes the requests that a process of our own sends.
@@ -108,7 +140,7 @@ type load struct {
 	Took        time.Duration
 }
 
-// A sent is the result of a load.
+// A sent is the result of a load generator.
 type sent struct {
 	Replies int
 	Seconds float64

@@ -40,6 +40,9 @@ func NewRedis(t testing.TB, arguments ...string) *Redis {
 // URL returns the URL of the server.
 func (r *Redis) URL() string { return "redis://" + r.Address }
 
+// PID returns the id of its process.
+func (r *Redis) PID() int { return r.cmd.Process.Pid }
+
 // Start starts the server, or restarts it after Kill, and waits until it answers.
 func (r *Redis) Start() {
 	r.t.Helper()
