@@ -139,20 +139,22 @@ func (a *RecordAdapter) Announced(to *coordination.Announcement) *RecordAdapter 
 
 // importAnnounced imports a batch, after announcing it again if the announcement has expired.
 func (a *RecordAdapter) importAnnounced(ctx context.Context, batch []adapter.Aggregate, o adapter.ImportOptions) ([]adapter.Imported, error) {
+	d := a.rules()
+	d.long = true
 	if a.announcement == nil || o.DryRun {
-		return imports.Import(ctx, a.rules(), batch, o)
+		return imports.Import(ctx, d, batch, o)
 	}
 	if err := a.announcement.Renew(ctx); err != nil {
 		return nil, err
 	}
-	outcomes, err := imports.Import(ctx, a.rules(), batch, o)
+	outcomes, err := imports.Import(ctx, d, batch, o)
 	if !errors.Is(err, coordination.ErrUnannounced) {
 		return outcomes, err
 	}
 	if err := a.announcement.Repeat(ctx); err != nil {
 		return nil, err
 	}
-	return imports.Import(ctx, a.rules(), batch, o)
+	return imports.Import(ctx, d, batch, o)
 }
 
 // Trial returns an adapter whose writes and imports fail like the writes of a, and change nothing if

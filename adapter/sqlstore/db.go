@@ -190,7 +190,7 @@ func (db *DB) WriteOwners() coordination.OwnerTable {
 // RebuildListing rebuilds the product listing, the table product_listing, after another
 // program has changed the tables it is derived from. Kinds: Unavailable, Internal.
 func (db *DB) RebuildListing(ctx context.Context) error {
-	return db.records.Write(ctx, "list products", func(tx *engine.Tx) error { return db.records.RebuildListing(ctx, tx) })
+	return db.records.WriteAlone(ctx, "list products", func(tx *engine.Tx) error { return db.records.RebuildListing(ctx, tx) })
 }
 
 // OpenMedia opens a media file by its name, the attribute file of an image, and returns

@@ -56,7 +56,7 @@ var errBackend = errors.New("the customer is a record of the backend, which woul
 func erase(ctx context.Context, db *engine.DB, o ErasureOptions) (*ErasureReceipt, ErasedPerson, error) {
 	const op = "erase customer"
 	e := &erasure{ErasureOptions: o}
-	err := db.Write(ctx, op, func(tx *engine.Tx) error {
+	err := db.WriteAlone(ctx, op, func(tx *engine.Tx) error {
 		e.tx, e.receipt = tx, &ErasureReceipt{}
 		for _, step := range []func(context.Context) error{e.find, e.clearOrders, e.deleteNotes, e.deleteCustomer, e.noteChange} {
 			if err := step(ctx); err != nil {

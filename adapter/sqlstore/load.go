@@ -146,7 +146,7 @@ func (db *DB) clearAndLoad(ctx context.Context, op string, data *adapter.Dataset
 	}
 	ambiguous := false
 	store := func(atOnce int) error {
-		return db.records.Write(ctx, op, func(tx *engine.Tx) error {
+		return db.records.WriteAlone(ctx, op, func(tx *engine.Tx) error {
 			if err := clear(tx); err != nil {
 				return err
 			}

@@ -149,7 +149,7 @@ func (db *Database) RemoveUnusedMedia(ctx context.Context, files []media.Ref) er
 	if len(files) == 0 || db.media == nil {
 		return nil
 	}
-	return ruled{DB: db}.Write(ctx, "remove media", func(tx rules.Tx) error {
+	return ruled{DB: db, long: true}.Write(ctx, "remove media", func(tx rules.Tx) error {
 		if err := tx.LockName(ctx, "media"); err != nil {
 			return err
 		}

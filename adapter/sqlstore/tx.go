@@ -35,6 +35,7 @@ type ruled struct {
 	lease        *coordination.Lease        // required for writes; nil: none
 	announcement *coordination.Announcement // of imports; nil: they are not announced
 	mirrors      bool                       // whether client writes are entered in the outbox
+	long         bool                       // whether a transaction may take long
 	trial        bool                       // whether transactions are rolled back at their end
 	intent       *newIntent                 // of the record that a transaction creates; nil: it has none
 	root         *idmap.Mapping             // must have no write intent; nil: no root is checked
@@ -64,8 +65,12 @@ func (d ruled) Schemas() *adapter.Schemas { return d.DB.Schemas }
 func (d ruled) Write(ctx context.Context, op string, f func(rules.Tx) error) error {
 	var done *Tx
 	savepoints := false
+	write := d.DB.Write
+	if d.long {
+		write = d.DB.WriteAlone
+	}
 	run := func() error {
-		return coordination.WriteLease(ctx, d.DB.DB, op, d.lease, func(tx *engine.Tx) error {
+		return write(ctx, op, coordination.Leased(ctx, d.DB.DB, d.lease, func(tx *engine.Tx) error {
 			done = newTx(d.DB, tx)
 			done.savepoints = savepoints
 			done.announcement, done.Mirrors, done.intent = d.announcement, d.mirrors, d.intent
@@ -77,7 +82,7 @@ func (d ruled) Write(ctx context.Context, op string, f func(rules.Tx) error) err
 				return err
 			}
 			return errTrial
-		})
+		}))
 	}
 	err := run()
 	if errors.Is(err, errNeedsSavepoints) {

@@ -64,7 +64,7 @@ func Restore(ctx context.Context, to Store, archive io.Reader, o Options) (_ *Ma
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	begun := false
-	err = to.DB.Write(ctx, "restore", func(tx *engine.Tx) error {
+	err = to.DB.WriteAlone(ctx, "restore", func(tx *engine.Tx) error {
 		if begun { // the archive can be read only once
 			return &adapter.Error{Kind: adapter.Conflict, Op: "restore", Err: errInUse}
 		}

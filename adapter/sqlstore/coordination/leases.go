@@ -169,18 +169,24 @@ func (l Leases) check(ctx context.Context, tx *engine.Tx, lease Lease) error {
 }
 
 // WriteLease is [engine.DB.Write], except that the transaction fails with ErrLeaseLost, and stores
-// nothing, if the process has lost a lease; if lease is nil, it needs none. The lease is the last row
-// that the transaction locks, so that no process waits for it longer than for a commit.
+// nothing, if the process has lost a lease; if lease is nil, it needs none.
 func WriteLease(ctx context.Context, db *engine.DB, op string, lease *Lease, f func(*engine.Tx) error) error {
+	return db.Write(ctx, op, Leased(ctx, db, lease, f))
+}
+
+// Leased returns f, except that it fails with ErrLeaseLost if the process has lost a lease; if lease is nil,
+// it needs none. The lease is the last row that the transaction locks, so that no process waits for it
+// longer than for a commit.
+func Leased(ctx context.Context, db *engine.DB, lease *Lease, f func(*engine.Tx) error) func(*engine.Tx) error {
 	if lease == nil {
-		return db.Write(ctx, op, f)
+		return f
 	}
-	return db.Write(ctx, op, func(tx *engine.Tx) error {
+	return func(tx *engine.Tx) error {
 		if err := f(tx); err != nil {
 			return err
 		}
 		return Leases{db}.check(ctx, tx, *lease)
-	})
+	}
 }
 
 // Lock keeps other processes from importing into the database until release is called, or the

@@ -282,7 +282,7 @@ func (c *Store) Revoke(ctx context.Context, token string) error {
 // RemoveConsumer removes the consumer of a key, ignoring letter case, with all its tokens,
 // and returns the number of the tokens. Kinds: NotFound.
 func (c *Store) RemoveConsumer(ctx context.Context, key string) (tokens int64, err error) {
-	err = c.db.Write(ctx, "remove consumer", func(tx *engine.Tx) error {
+	err = c.db.WriteAlone(ctx, "remove consumer", func(tx *engine.Tx) error {
 		var id int64
 		text := "SELECT consumer_id FROM oauth_consumer WHERE consumer_key_lower = ?" + c.db.Engine.LockClause
 		if err := tx.QueryRow(ctx, text, lookupForm(key)).Scan(&id); err != nil {

@@ -40,7 +40,7 @@ func (c *Store) Begin(ctx context.Context, consumerID int64, callback string) (a
 		return adapter.Token{}, err
 	}
 	// This is a transaction of its own, as it locks rows of other users and may wait.
-	return t, c.db.Write(ctx, "age out request tokens", func(tx *engine.Tx) error {
+	return t, c.db.WriteAlone(ctx, "age out request tokens", func(tx *engine.Tx) error {
 		_, err := tx.Run(ctx, "DELETE FROM oauth_token WHERE type = ? AND created_at < ?", string(adapter.RequestToken), requestTokenCutoff())
 		return err
 	})

@@ -41,7 +41,7 @@ func (c *Store) Rekey(ctx context.Context, old string) (RekeyReport, error) {
 		return RekeyReport{}, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "old secret_key", Err: err}
 	}
 	var done RekeyReport
-	err = c.db.Write(ctx, op, func(tx *engine.Tx) error {
+	err = c.db.WriteAlone(ctx, op, func(tx *engine.Tx) error {
 		done = RekeyReport{}
 		for _, table := range []sealedTable{
 			{"oauth_consumer", "consumer_id", "consumer_key_lower", "consumer"},

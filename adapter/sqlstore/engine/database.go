@@ -18,6 +18,7 @@ type DB struct {
 	Pools
 	// The prepared statements of the readers, the writer and the credential readers.
 	ReadStatements, WriteStatements, CredentialStatements *statements
+	commits                                               *commitQueue // of the writer; nil for a server
 	closed                                                atomic.Bool
 	perTransaction                                        bool   // see [PoolOptions]
 	direct                                                *Pools // to the server itself; may be nil
@@ -58,6 +59,9 @@ func Open(c Options) (*DB, error) {
 		Engine: kind, Name: name, Pools: pools, perTransaction: c.PerTransaction,
 		ReadStatements: newStatements(kind, pools.Readers, c.PoolOptions), WriteStatements: newStatements(kind, pools.Writer, c.PoolOptions),
 		CredentialStatements: newStatements(kind, pools.CredentialReaders, c.PoolOptions),
+	}
+	if kind.LockClause == "" {
+		db.commits = &commitQueue{pool: pools.Writer, longest: sharedTime}
 	}
 	if err := db.openDirect(c); err != nil {
 		return nil, errors.Join(&adapter.Error{Kind: adapter.Invalid, Op: op, Field: "direct_dsn", Err: err}, pools.Close())

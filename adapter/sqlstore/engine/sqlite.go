@@ -130,6 +130,9 @@ func openSQLite(path string, o PoolOptions) (Pools, error) {
 }
 
 func classifySQLite(err error) (kind adapter.ErrorKind, again bool) {
+	if errors.Is(err, errSharedLost) {
+		return adapter.Unavailable, true
+	}
 	var e interface{ Code() int } // of the driver, or our own
 	if !errors.As(err, &e) {
 		return adapter.Internal, false

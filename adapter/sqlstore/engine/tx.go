@@ -129,26 +129,46 @@ func (t *Tx) InsertValues(ctx context.Context, table string, columns []string, r
 }
 
 // Write runs f in a transaction and commits it if f returns nil. It retries the whole
-// transaction if it failed because of concurrent ones, so f may run several times.
+// transaction if it failed because of concurrent ones, so f may run several times. On SQLite, where a
+// commit waits for the disk while no other write can begin, the writes that wait for each other share
+// a transaction: use [DB.WriteAlone] for a long one.
 func (db *DB) Write(ctx context.Context, op string, f func(*Tx) error) error {
+	return db.write(ctx, op, false, f)
+}
+
+// WriteAlone is [DB.Write] for a write that may take long, such as an import.
+func (db *DB) WriteAlone(ctx context.Context, op string, f func(*Tx) error) error {
+	return db.write(ctx, op, true, f)
+}
+
+func (db *DB) write(ctx context.Context, op string, alone bool, f func(*Tx) error) error {
+	run := func(tx *sql.Tx) error { return f(&Tx{tx: tx, DB: db}) }
 	err := db.Retry(ctx, func() error {
-		tx, err := db.Writer.BeginTx(ctx, nil)
-		if err != nil {
-			return err
+		if db.commits != nil {
+			return db.commits.write(ctx, alone, run)
 		}
-		ended := false
-		defer func() {
-			if !ended {
-				_ = AwaitTxEnd(ctx, tx.Rollback)
-			}
-		}()
-		if err := f(&Tx{tx: tx, DB: db}); err != nil {
-			return err
-		}
-		ended = true
-		return AwaitTxEnd(ctx, tx.Commit)
+		return db.writeOne(ctx, run)
 	})
 	return db.WrapError(ctx, op, err)
+}
+
+// writeOne runs f in a transaction of its own.
+func (db *DB) writeOne(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := db.Writer.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	ended := false
+	defer func() {
+		if !ended {
+			_ = AwaitTxEnd(ctx, tx.Rollback)
+		}
+	}()
+	if err := f(tx); err != nil {
+		return err
+	}
+	ended = true
+	return AwaitTxEnd(ctx, tx.Commit)
 }
 
 // Retry runs f, and repeats it if it failed only because of concurrent transactions. It stops after
