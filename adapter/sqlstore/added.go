@@ -35,7 +35,7 @@ func (s *recordStore) addValueBatch(ctx context.Context, query engine.QueryFunc,
 	}
 	values := s.Table.Values
 	sb := s.db.Engine.Flavor.NewSelectBuilder()
-	sb.Select(values.KeyColumn, "attribute", "value").From(values.Name).Where(sb.In(values.KeyColumn, engine.PadToPowerOfTwo(ids)...))
+	sb.Select(values.KeyColumn, "attribute", "value").From(values.Name).Where(s.db.Engine.Among(sb, values.KeyColumn, s.db.Engine.IDArguments(ids)))
 	text, arguments := sb.Build()
 	return engine.EachRow(ctx, query, func(rows engine.Rows) error {
 		var id int64

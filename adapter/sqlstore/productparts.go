@@ -102,7 +102,7 @@ func (s products) addPartsBatch(ctx context.Context, query engine.QueryFunc, rec
 
 // A partsKey holds everything that determines the text of a parts statement.
 type partsKey struct {
-	ids                                         int // the number of products; 0: all from one id to another
+	ids                                         int // the number of arguments with ids of products; 0: all from one id to another
 	rulePrices, tierPrices, groupPrices, values bool
 }
 
@@ -113,7 +113,7 @@ func (s products) partsStatement(ids []any, wanted recordParts, p *adapter.ListP
 	shape := partsKey{0, wanted.rulePrices, wanted.tierPrices, wanted.groupPrices, p.StoreID != 0}
 	products := rangeOf(ids)
 	if products == nil {
-		products = engine.PadToPowerOfTwo(ids)
+		products = s.db.Engine.IDArguments(ids)
 		shape.ids = len(products)
 	}
 	arguments = make([]any, 0, 5*len(products)+1)
@@ -173,7 +173,7 @@ func (s products) buildPartsStatement(shape partsKey) string {
 		if shape.ids == 0 {
 			return sb.Where(sb.Between("product_id", nil, nil))
 		}
-		return sb.Where(sb.In("product_id", make([]any, shape.ids)...))
+		return sb.Where(s.db.Engine.Among(sb, "product_id", make([]any, shape.ids)))
 	}
 	none := "NULL"
 	var branches []sqlbuilder.Builder

@@ -19,7 +19,7 @@ func (s products) addPointers(ctx context.Context, query engine.QueryFunc, recor
 	}
 	sb := s.db.Engine.Flavor.NewSelectBuilder()
 	sb.Select("product_id", "type", "image_id").From("product_image_pointer")
-	sb.Where(sb.In("product_id", engine.PadToPowerOfTwo(ids)...), sb.In("store_id", int64(0), level)).OrderBy("store_id")
+	sb.Where(s.db.Engine.Among(sb, "product_id", s.db.Engine.IDArguments(ids)), sb.In("store_id", int64(0), level)).OrderBy("store_id")
 	text, arguments := sb.Build()
 	return engine.EachRow(ctx, query, func(rows engine.Rows) error {
 		var product int64

@@ -20,7 +20,7 @@ func (s products) AddStock(ctx context.Context, query engine.QueryFunc, records 
 		ids = append(ids, id)
 		records[i].Values[s.stockItem] = adapter.RecordsValue(nil)
 	}
-	sb.Select(t.SelectColumns(s.stock.OwnIndexes)...).From(t.Name).Where(sb.In(t.Column("product_id").Name, engine.PadToPowerOfTwo(ids)...))
+	sb.Select(t.SelectColumns(s.stock.OwnIndexes)...).From(t.Name).Where(s.db.Engine.Among(sb, t.Column("product_id").Name, s.db.Engine.IDArguments(ids)))
 	text, arguments := sb.Build()
 	sc := s.ScannerPool.Get().(*engine.Scanner)
 	defer s.PutScanner(sc)

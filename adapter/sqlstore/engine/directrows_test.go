@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -236,7 +237,8 @@ func TestDirectRowsOfClosedConnections(t *testing.T) {
 	})
 }
 
-// TestListsAreNotPlannedAnew checks that PostgreSQL keeps the plan of a list, of which a client asks for few rows.
+// TestListsAreNotPlannedAnew checks that PostgreSQL keeps the plan of a list, of which a client asks for few rows, and
+// of a list of many ids.
 func TestListsAreNotPlannedAnew(t *testing.T) {
 	t.Parallel()
 	dsn := sqltest.Postgres(t)
@@ -246,16 +248,59 @@ func TestListsAreNotPlannedAnew(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	sqltest.Exec(t, dsn, "CREATE TABLE entry (n BIGINT PRIMARY KEY)", "INSERT INTO entry SELECT generate_series(1, 5000)", "ANALYZE entry")
-	const calls, tried = 20, 5 // PostgreSQL compares the plans of five calls with one for all
-	for range calls {
-		found, err := engine.SelectColumn[int](t.Context(), db.ReadStatements.Query, "SELECT n FROM entry WHERE n > ? ORDER BY n LIMIT ?", 7, 10)
-		if err != nil || len(found) != 10 {
-			t.Fatal(found, err)
+	var ids []any
+	for n := range int64(100) {
+		ids = append(ids, 7+40*n)
+	}
+	sb := db.Engine.Flavor.NewSelectBuilder()
+	text, arguments := sb.Select("n").From("entry").Where(db.Engine.Among(sb, "n", db.Engine.IDArguments(ids))).Build()
+	for _, c := range []struct {
+		text      string
+		arguments []any
+		rows      int
+	}{
+		{"SELECT n FROM entry WHERE n > ? ORDER BY n LIMIT ?", []any{7, 10}, 10},
+		{text, arguments, len(ids)},
+	} {
+		const calls, tried = 20, 5 // PostgreSQL compares the plans of five calls with one for all
+		for range calls {
+			found, err := engine.SelectColumn[int](t.Context(), db.ReadStatements.Query, c.text, c.arguments...)
+			if err != nil || len(found) != c.rows {
+				t.Fatal(found, err)
+			}
+		}
+		beginning, _, _ := strings.Cut(c.text, " n ")
+		var kept int
+		err = engine.First(db.ReadStatements.Query(t.Context(), "SELECT generic_plans FROM pg_prepared_statements WHERE statement LIKE ? AND statement NOT LIKE 'SELECT generic%' ORDER BY prepare_time DESC LIMIT 1", beginning+" n%")).Scan(&kept)
+		if err != nil || kept != calls-tried {
+			t.Errorf("%s: %d of %d calls used the kept plan, %v", c.text, kept, calls, err)
 		}
 	}
-	var kept int
-	err = engine.First(db.ReadStatements.Query(t.Context(), "SELECT generic_plans FROM pg_prepared_statements WHERE statement LIKE 'SELECT n FROM entry%'")).Scan(&kept)
-	if err != nil || kept != calls-tried {
-		t.Errorf("%d of %d calls used the kept plan, %v", kept, calls, err)
-	}
+}
+
+// TestAmong finds the rows of lists of ids, directly and by package sql.
+func TestAmong(t *testing.T) {
+	sqltest.EachSQL(t, func(t *testing.T, e sqltest.Engine) {
+		dsn := e.Empty(t)
+		for _, wrapped := range []bool{false, true} {
+			db := openWith(t, dsn, wrapped)
+			if !wrapped {
+				sqltest.Exec(t, dsn, "CREATE TABLE entry (n BIGINT PRIMARY KEY)", "INSERT INTO entry (n) VALUES (10), (20), (30), (40)")
+			}
+			for _, c := range []struct {
+				ids  []any
+				want []int
+			}{
+				{[]any{int64(20)}, []int{20}},
+				{[]any{int64(40), int64(10), int64(15)}, []int{10, 40}},
+				{[]any{int64(30), int64(30), int64(20), int64(10), int64(-1)}, []int{10, 20, 30}},
+			} {
+				sb := db.Engine.Flavor.NewSelectBuilder()
+				text, arguments := sb.Select("n").From("entry").Where(db.Engine.Among(sb, "n", db.Engine.IDArguments(c.ids))).OrderBy("n").Build()
+				if got, err := engine.SelectColumn[int](t.Context(), db.ReadStatements.Query, text, arguments...); err != nil || !slices.Equal(got, c.want) {
+					t.Errorf("wrapped %t, %v: %v, %v", wrapped, c.ids, got, err)
+				}
+			}
+		}
+	})
 }

@@ -58,6 +58,9 @@ type Engine struct {
 	// numberedParameters is true if parameters are written $1, $2, …, and false if they
 	// are question marks.
 	numberedParameters bool
+	// hasArrays: a parameter may be an array of ids. PostgreSQL plans a long list of parameters at each
+	// execution, which takes a third of its time, and an array once.
+	hasArrays bool
 	// LockClause ends a SELECT that locks the rows it finds; "" if a writing transaction
 	// locks the whole database at its start.
 	LockClause string

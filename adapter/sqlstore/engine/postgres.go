@@ -44,6 +44,7 @@ func postgresEngine() *Engine {
 		}.lockImports,
 		Flavor:               sqlbuilder.PostgreSQL,
 		numberedParameters:   true,
+		hasArrays:            true,
 		queryDirect:          queryPostgres,
 		LockClause:           " FOR UPDATE",
 		ShareClause:          " FOR SHARE",

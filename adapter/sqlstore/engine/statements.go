@@ -9,6 +9,8 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/huandu/go-sqlbuilder"
+
 	"github.com/portico-commerce/portico/adapter"
 )
 
@@ -172,6 +174,26 @@ func PadToPowerOfTwo(arguments []any) []any {
 		arguments = append(arguments, last)
 	}
 	return arguments
+}
+
+// IDArguments returns ids, of type int64, as the arguments of [Engine.Among].
+func (e *Engine) IDArguments(ids []any) []any {
+	if !e.hasArrays {
+		return PadToPowerOfTwo(ids)
+	}
+	array := make([]int64, len(ids))
+	for i, id := range ids {
+		array[i] = id.(int64)
+	}
+	return []any{array}
+}
+
+// Among returns the condition that a column is one of some ids, which [Engine.IDArguments] has returned.
+func (e *Engine) Among(sb *sqlbuilder.SelectBuilder, column string, arguments []any) string {
+	if !e.hasArrays {
+		return sb.In(column, arguments...)
+	}
+	return column + " = ANY(" + sb.Var(arguments[0]) + ")"
 }
 
 // KeyArguments returns keys as the arguments of an IN list.
