@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -99,15 +100,28 @@ func BenchmarkUpdate(b *testing.B) {
 }
 
 // BenchmarkNonce uses a fresh nonce for each call, as verifying a signature does in a
-// process without Redis.
+// process without Redis, in one goroutine and in many.
 func BenchmarkNonce(b *testing.B) {
 	eachEngine(b, func(b *testing.B, _ string, db *sqlstore.DB) {
-		c, n := db.Credentials(), 0
-		for b.Loop() {
-			n++
-			if fresh, err := c.Use(b.Context(), strconv.Itoa(n), int64(n)); err != nil || !fresh {
-				b.Fatal(fresh, err)
+		c, last := db.Credentials(), atomic.Int64{}
+		use := func() {
+			n := last.Add(1)
+			if fresh, err := c.Use(b.Context(), strconv.FormatInt(n, 10), n); err != nil || !fresh {
+				b.Error(fresh, err)
 			}
 		}
+		b.Run("one", func(b *testing.B) {
+			for b.Loop() {
+				use()
+			}
+		})
+		b.Run("many", func(b *testing.B) {
+			b.SetParallelism(16)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					use()
+				}
+			})
+		})
 	})
 }

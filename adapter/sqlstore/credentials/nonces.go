@@ -20,23 +20,13 @@ const (
 // it is fresh, that is, was not stored before with any timestamp (OAuth on API calls,
 // checks 8 and 8b). Of several concurrent calls with one nonce, only one reports true.
 func (c *Store) Use(ctx context.Context, nonce string, timestamp int64) (fresh bool, err error) {
-	const op = "use nonce"
-	received := time.Now().Unix()
-	err = c.db.Retry(ctx, func() error {
-		result, err := c.db.WriteStatements.Exec(ctx,
-			"INSERT INTO oauth_nonce (nonce, timestamp, received_at) VALUES (?, ?, ?)"+c.db.Engine.IgnoreDuplicateNonce,
-			nonce, timestamp, received)
-		if err != nil {
-			return err
-		}
-		rows, err := result.RowsAffected()
-		fresh = rows == 1
-		return err
-	})
+	rows, err := c.db.WriteOne(ctx, "use nonce",
+		"INSERT INTO oauth_nonce (nonce, timestamp, received_at) VALUES (?, ?, ?)"+c.db.Engine.IgnoreDuplicateNonce,
+		nonce, timestamp, time.Now().Unix())
 	if err == nil && c.nonceUses.Add(1)%pruneEvery == 0 {
 		err = c.prune(ctx)
 	}
-	return fresh && err == nil, c.db.WrapError(ctx, op, err)
+	return rows == 1 && err == nil, err
 }
 
 // prune deletes the nonces that are older than maxNonceAge. A clock that runs ahead makes new
@@ -44,7 +34,7 @@ func (c *Store) Use(ctx context.Context, nonce string, timestamp int64) (fresh b
 // maxNonceAge.
 func (c *Store) prune(ctx context.Context) error {
 	oldest := c.nonceClock.steady(c.nonceClock.Read())
-	return c.db.Write(ctx, "prune nonces", func(tx *engine.Tx) error {
+	return c.db.WriteAlone(ctx, "prune nonces", func(tx *engine.Tx) error {
 		_, err := tx.Run(ctx, "DELETE FROM oauth_nonce WHERE received_at < ?", oldest.Unix())
 		return err
 	})

@@ -141,6 +141,24 @@ func (db *DB) WriteAlone(ctx context.Context, op string, f func(*Tx) error) erro
 	return db.write(ctx, op, true, f)
 }
 
+// WriteOne is [DB.Write] for one statement, of which it returns the number of changed rows. A server needs no
+// transaction for it.
+func (db *DB) WriteOne(ctx context.Context, op, text string, arguments ...any) (rows int64, err error) {
+	affect := func(result sql.Result, err error) error {
+		if err == nil {
+			rows, err = result.RowsAffected()
+		}
+		return err
+	}
+	if db.commits == nil {
+		err = db.Retry(ctx, func() error { return affect(db.WriteStatements.Exec(ctx, text, arguments...)) })
+		return rows, db.WrapError(ctx, op, err)
+	}
+	_, _ = db.WriteStatements.Prepare(ctx, text) // or it runs unprepared
+	err = db.Write(ctx, op, func(tx *Tx) error { return affect(db.WriteStatements.execTx(ctx, tx.tx, text, arguments...)) })
+	return rows, err
+}
+
 func (db *DB) write(ctx context.Context, op string, alone bool, f func(*Tx) error) error {
 	run := func(tx *sql.Tx) error { return f(&Tx{tx: tx, DB: db}) }
 	err := db.Retry(ctx, func() error {
