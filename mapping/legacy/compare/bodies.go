@@ -14,6 +14,9 @@ import (
 
 // bodies adds the differences of the bodies.
 func (d *differ) bodies(route *contract.Route, legacy, candidate *Answer) {
+	if d.options.Bases[0] == d.options.Bases[1] && bytes.Equal(legacy.Body, candidate.Body) {
+		return
+	}
 	a, b := normalize(legacy.Body, d.options.Bases[0]), normalize(candidate.Body, d.options.Bases[1])
 	if bytes.Equal(a, b) {
 		return

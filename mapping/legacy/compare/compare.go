@@ -133,7 +133,7 @@ func Answers(route *contract.Route, legacy, candidate *Answer, o *Options) []Dif
 		d.add(Difference{Field: "status-code", Legacy: new(strconv.Itoa(legacy.Status)), Candidate: new(strconv.Itoa(candidate.Status))})
 	}
 	// The media type of an empty body is irrelevant.
-	if len(legacy.Body)+len(candidate.Body) > 0 {
+	if len(legacy.Body)+len(candidate.Body) > 0 && legacy.ContentType != candidate.ContentType {
 		d.header("content-type", foldMedia(legacy.ContentType), foldMedia(candidate.ContentType))
 	}
 	d.header("location", string(normalize([]byte(legacy.Location), o.Bases[0])), string(normalize([]byte(candidate.Location), o.Bases[1])))
