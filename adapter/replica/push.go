@@ -22,7 +22,7 @@ import (
 // push. Push can be interrupted and repeated.
 //
 // It pushes atOnce roots of a resource at a time, in the order of their keys. Roots with parents, such as
-// categories, it pushes one after the other.
+// categories, are pushed one after the other.
 //
 // Push goes on after records that the backend refuses, and returns an error that names the
 // first of them. It does not create a record that refers to one of them, or to one that is in doubt, but names
