@@ -41,6 +41,7 @@ type sharedTx struct {
 	cancel context.CancelFunc // of its context
 	begun  time.Time
 	writes int           // that succeeded
+	lost   bool          // it is rolled back, not committed
 	ended  chan struct{} // closed when it has been committed, or has failed
 	err    error         // why it was not committed; set before ended is closed
 }
@@ -116,9 +117,8 @@ func (q *commitQueue) run(ctx context.Context, f func(*sql.Tx) error) (s *shared
 	}
 	done := false
 	defer func() {
-		if !done {
-			q.undo(s)
-			s = q.shared
+		if !done && !s.undo() {
+			s = nil
 		}
 	}()
 	if err == nil {
@@ -177,37 +177,40 @@ func (s *sharedTx) join() error {
 	return err
 }
 
-// undo undoes the write that has its turn. A transaction that SQLite has rolled back as a whole, as it does if a write is
-// interrupted or the disk is full, has no savepoint left.
-func (q *commitQueue) undo(s *sharedTx) {
+// undo undoes the write that has its turn. It reports false if the whole transaction is lost: it has no other write, or
+// SQLite has rolled it back, as it does if a write is interrupted or the disk is full, and it has no savepoint left.
+func (s *sharedTx) undo() bool {
 	if s.writes > 0 {
 		_, err := s.Exec("ROLLBACK TO SAVEPOINT shared")
 		if err == nil {
 			_, err = s.Exec("RELEASE SAVEPOINT shared")
 		}
-		if err == nil {
-			return
-		}
+		s.lost = err != nil
+	} else {
+		s.lost = true
 	}
-	_ = s.Rollback() // there may be none to roll back
-	q.shared = nil
-	s.end(errSharedLost)
+	return !s.lost
 }
 
 // leave ends the turn of a write. The next one goes on with the transaction if both may share it; otherwise that is
-// committed before.
+// committed before, or rolled back if it is lost.
 func (q *commitQueue) leave(alone bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	s := q.shared
-	goesOn := s != nil && !alone && len(q.waiting) > 0 && !q.waiting[0].alone && s.writes < maxSharedWrites && time.Since(s.begun) < q.longest
+	goesOn := s != nil && !s.lost && !alone && len(q.waiting) > 0 && !q.waiting[0].alone && s.writes < maxSharedWrites && time.Since(s.begun) < q.longest
 	if s == nil || goesOn {
 		q.next()
 		return
 	}
 	q.shared = nil
 	go func() { // a disk that hangs must not block the write for longer than its context
-		s.end(s.Commit())
+		if s.lost {
+			_ = s.Rollback() // SQLite may have none to roll back
+			s.end(errSharedLost)
+		} else {
+			s.end(s.Commit())
+		}
 		if q.ended = time.Now(); s.writes > 1 {
 			q.held += q.ended.Sub(s.begun)
 		}
