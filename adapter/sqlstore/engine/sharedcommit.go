@@ -65,14 +65,21 @@ func (q *commitQueue) write(ctx context.Context, alone bool, f func(*sql.Tx) err
 	if err := q.enter(ctx, alone); err != nil {
 		return err
 	}
+	lost := false // by this write
 	shared, err := func() (*sharedTx, error) {
 		defer q.leave(alone)
-		return q.run(ctx, f)
+		s, err := q.run(ctx, f)
+		lost = s != nil && s.lost
+		return s, err
 	}()
 	if shared == nil {
 		return err
 	}
-	return cmp.Or(shared.await(ctx), err)
+	// A caller that closes the database after a rollback, too, finds the connection free.
+	if ended := shared.await(ctx); !lost {
+		err = cmp.Or(ended, err)
+	}
+	return err
 }
 
 // enter waits for the turn of a write, or returns the error of ctx when that ends.
@@ -104,7 +111,7 @@ func (q *commitQueue) enter(ctx context.Context, alone bool) error {
 	return ctx.Err()
 }
 
-// run runs f in the open transaction, or in a new one, and returns it; nil if it has ended. If f fails, or does not
+// run runs f in the open transaction, or in a new one, and returns it; nil if none could begin. If f fails, or does not
 // return, or if ctx has ended then, what it wrote is undone.
 func (q *commitQueue) run(ctx context.Context, f func(*sql.Tx) error) (s *sharedTx, err error) {
 	if q.shared == nil {
@@ -117,8 +124,8 @@ func (q *commitQueue) run(ctx context.Context, f func(*sql.Tx) error) (s *shared
 	}
 	done := false
 	defer func() {
-		if !done && !s.undo() {
-			s = nil
+		if !done {
+			s.undo()
 		}
 	}()
 	if err == nil {
@@ -177,19 +184,16 @@ func (s *sharedTx) join() error {
 	return err
 }
 
-// undo undoes the write that has its turn. It reports false if the whole transaction is lost: it has no other write, or
-// SQLite has rolled it back, as it does if a write is interrupted or the disk is full, and it has no savepoint left.
-func (s *sharedTx) undo() bool {
+// undo undoes the write that has its turn. The whole transaction is lost if it has no other write, or if SQLite has rolled
+// it back, as it does if a write is interrupted or the disk is full: it has no savepoint then.
+func (s *sharedTx) undo() {
+	err := errSharedLost
 	if s.writes > 0 {
-		_, err := s.Exec("ROLLBACK TO SAVEPOINT shared")
-		if err == nil {
+		if _, err = s.Exec("ROLLBACK TO SAVEPOINT shared"); err == nil {
 			_, err = s.Exec("RELEASE SAVEPOINT shared")
 		}
-		s.lost = err != nil
-	} else {
-		s.lost = true
 	}
-	return !s.lost
+	s.lost = err != nil
 }
 
 // leave ends the turn of a write. The next one goes on with the transaction if both may share it; otherwise that is
