@@ -240,18 +240,30 @@ func connectionLost(err error) bool {
 // Some drivers ignore the context there, and a server that hangs would block the
 // caller. end then continues in the background and keeps its connection.
 func AwaitTxEnd(ctx context.Context, end func() error) error {
-	ended := make(chan error, 1)
-	go func() { ended <- end() }()
+	var err error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err = end()
+	}()
+	if !awaitEnd(ctx, ended) {
+		return ctx.Err()
+	}
+	return err
+}
+
+// awaitEnd waits until ended is closed, at most until ctx ends, and reports whether it is.
+func awaitEnd(ctx context.Context, ended <-chan struct{}) bool {
 	select {
-	case err := <-ended:
-		return err
+	case <-ended:
+		return true
 	case <-ctx.Done():
 	}
 	select {
-	case err := <-ended: // it ended at the same time
-		return err
+	case <-ended: // at the same time
+		return true
 	default:
-		return ctx.Err()
+		return false
 	}
 }
 

@@ -65,7 +65,7 @@ func (q *commitQueue) write(ctx context.Context, alone bool, f func(*sql.Tx) err
 	if err := q.enter(ctx, alone); err != nil {
 		return err
 	}
-	lost := false // by this write
+	lost := false // whether this write has lost the transaction
 	shared, err := func() (*sharedTx, error) {
 		defer q.leave(alone)
 		s, err := q.run(ctx, f)
@@ -75,7 +75,7 @@ func (q *commitQueue) write(ctx context.Context, alone bool, f func(*sql.Tx) err
 	if shared == nil {
 		return err
 	}
-	// A caller that closes the database after a rollback, too, finds the connection free.
+	// Also for a rollback, after which the caller may close the database: its connection must be free by then.
 	if ended := shared.await(ctx); !lost {
 		err = cmp.Or(ended, err)
 	}
@@ -239,17 +239,10 @@ func (s *sharedTx) end(err error) {
 	close(s.ended)
 }
 
-// await waits until the transaction has ended, or for the end of ctx.
+// await waits until the transaction has ended, at most until ctx ends, and returns why it was not committed.
 func (s *sharedTx) await(ctx context.Context) error {
-	select {
-	case <-s.ended:
-		return s.err
-	case <-ctx.Done():
-	}
-	select {
-	case <-s.ended: // at the same time
-		return s.err
-	default:
+	if !awaitEnd(ctx, s.ended) {
 		return ctx.Err()
 	}
+	return s.err
 }

@@ -282,9 +282,8 @@ func TestSharedTransactionLost(t *testing.T) {
 		t.Parallel()
 		w := newWriting(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		first := make(chan *turn, 1)
 		begun, released := make(chan struct{}), make(chan struct{})
-		first <- w.start(ctx, 1, false, func(*Tx) error {
+		first := w.start(ctx, 1, false, func(*Tx) error {
 			close(begun)
 			<-released
 			return nil
@@ -297,8 +296,8 @@ func TestSharedTransactionLost(t *testing.T) {
 		})
 		close(released)
 		w.check(1)
-		if one := <-first; one.err == nil || second.err != nil || !errors.Is(third.err, errRefused) {
-			t.Errorf("%v, %v, %v", one.err, second.err, third.err)
+		if first.err == nil || second.err != nil || !errors.Is(third.err, errRefused) {
+			t.Errorf("%v, %v, %v", first.err, second.err, third.err)
 		}
 	})
 }
