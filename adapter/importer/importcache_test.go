@@ -4,6 +4,7 @@ package importer_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,7 +34,7 @@ func TestImportEndsCachedReplies(t *testing.T) {
 		t.Helper()
 		got := guest.Get(t, path)
 		if got.Status != http.StatusOK || !strings.Contains(got.Body, text) || outcome != "" && got.Header.Get("X-Cache") != outcome {
-			t.Errorf("%s: %d %s %s, want %s with %q", path, got.Status, got.Header.Get("X-Cache"), got.Body, outcome, text)
+			t.Errorf("replica %d, %s: %d %s %s, want %s with %q", slices.Index(guests, guest), path, got.Status, got.Header.Get("X-Cache"), got.Body, outcome, text)
 		}
 	}
 	for _, guest := range guests {

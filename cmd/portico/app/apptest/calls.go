@@ -162,15 +162,20 @@ func (c *Client) Read(t testing.TB, path string, into any) {
 	Parse(t, got.Body, into)
 }
 
-// ProxyTo returns a proxy that forwards requests unchanged to the server at base. It does not log
-// errors of the server.
+// ProxyTo returns a proxy that forwards requests unchanged to the server at base. If that does not
+// answer, the proxy answers with 502 and the reason, and logs nothing.
 func ProxyTo(t testing.TB, base string) *httputil.ReverseProxy {
 	t.Helper()
 	to, err := url.Parse(strings.TrimSuffix(base, "/"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &httputil.ReverseProxy{ErrorLog: log.New(io.Discard, "", 0), Rewrite: func(p *httputil.ProxyRequest) {
+	// A transport of its own: each test server that ends closes the idle connections of the common one.
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	t.Cleanup(transport.CloseIdleConnections)
+	return &httputil.ReverseProxy{Transport: transport, ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+		http.Error(w, "the proxy of the test: "+err.Error(), http.StatusBadGateway)
+	}, ErrorLog: log.New(io.Discard, "", 0), Rewrite: func(p *httputil.ProxyRequest) {
 		p.SetURL(to)
 		p.Out.Host = p.In.Host // which is signed
 	}}
