@@ -9,9 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -112,7 +110,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		err = createMediaDir(o)
 	}
 	if err == nil {
-		db.records, err = newDatabase(ctx, opened, NewRecordSet(opened, schemas), openMedia(o, mediaClaim{db: opened}))
+		db.records, err = newDatabase(ctx, opened, NewRecordSet(opened, schemas), openMedia(o, media.Claim{DB: opened}))
 	}
 	if err != nil {
 		err = opened.WrapError(ctx, op, err)
@@ -265,8 +263,8 @@ func (db *DB) Backup(ctx context.Context, to io.Writer, program string, progress
 func Restore(ctx context.Context, o Options, archive io.Reader, how backups.Options) (_ *backups.Manifest, err error) {
 	const op = "restore"
 	dsn := cmp.Or(o.DirectDSN, o.DSN) // restoring must not go through a pooler
-	claim := mediaClaim{identity: rand.Text(), takeOver: how.TakeMedia}
-	if err := checkMediaOfNewFile(ctx, o, claim); err != nil {
+	claim := media.Claim{Identity: rand.Text(), TakeOver: how.TakeMedia}
+	if err := media.CheckNewFile(ctx, openMedia(o, claim), o.DSN); err != nil {
 		return nil, err
 	}
 	opened, err := engine.Open(engine.Options{DSN: dsn, PoolOptions: engine.PoolOptions{Create: true, Wrap: o.Wrap}})
@@ -274,23 +272,13 @@ func Restore(ctx context.Context, o Options, archive io.Reader, how backups.Opti
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	claim.db = opened
+	claim.DB = opened
 	manifest, err := backups.Restore(ctx, backups.Store{DB: opened, Media: openMedia(o, claim)}, archive, how)
-	if store := openMedia(o, mediaClaim{db: opened, takeOver: true}); err == nil && store != nil {
+	if store := openMedia(o, media.Claim{DB: opened, TakeOver: true}); err == nil && store != nil {
 		// The archive may be older than identities: then the database has one only now.
 		err = store.(*media.Owned).Claim(ctx)
 	}
 	return manifest, opened.WrapError(ctx, op, err)
-}
-
-// checkMediaOfNewFile checks the store of media files for a file of SQLite that is not there yet, which
-// opening it would create.
-func checkMediaOfNewFile(ctx context.Context, o Options, claim mediaClaim) error {
-	path, store := engine.File(o.DSN), openMedia(o, claim)
-	if _, err := os.Stat(path); path == "" || store == nil || !errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return store.(*media.Owned).Check(ctx)
 }
 
 // EraseCustomer erases a customer from all tables. The person holds the data to search other places
