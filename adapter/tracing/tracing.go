@@ -4,7 +4,7 @@
 // The server starts the first span of a request with [StartServer]. All other packages call
 // [Start], which records a span only below one that is recorded: without tracing, for requests
 // that are not sampled, and for work that belongs to no request it does nothing and allocates
-// nothing. So no other package needs to know whether tracing is on.
+// nothing. So no other package needs to know whether tracing is on. [Statements] records the statements of a database.
 //
 // Spans hold names of calls, resources, tables and operations, counts and statuses. They never
 // hold values that clients send in queries, bodies and headers, or stored values: errors are

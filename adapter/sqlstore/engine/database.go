@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"sync/atomic"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/tracing"
 )
 
 // A DB is an open database. It is safe for concurrent use.
@@ -37,6 +39,19 @@ type Options struct {
 	Trace bool
 }
 
+// traced returns a function that wraps a connector as o says, and records spans for its statements.
+func (e *Engine) traced(o PoolOptions) func(driver.Connector) driver.Connector {
+	statements := &tracing.Statements{
+		System: e.System,
+		Kind: func(err error) string {
+			kind, _ := e.Classify(err)
+			return kind.String()
+		},
+		Wrap: func(c driver.Conn) tracing.Conn { return Wrap(c) },
+	}
+	return func(c driver.Connector) driver.Connector { return statements.Connector(o.wrap(c)) }
+}
+
 // Open opens the pools of a database. It does not connect yet. Kinds: Invalid for a DSN that
 // cannot be used, Unavailable for a file that cannot be opened.
 func Open(c Options) (*DB, error) {
@@ -46,7 +61,7 @@ func Open(c Options) (*DB, error) {
 		return nil, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "dsn", Err: err}
 	}
 	if c.Trace {
-		c.Wrap = TraceStatements(kind, c.Wrap)
+		c.Wrap = kind.traced(c.PoolOptions)
 	}
 	pools, err := kind.Open(name, c.PoolOptions)
 	switch {

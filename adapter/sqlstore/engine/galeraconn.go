@@ -83,8 +83,8 @@ func (c *nodeConn) ExecContext(ctx context.Context, text string, arguments []dri
 // runs.
 func commitsFirst(text string) bool {
 	for line := range strings.Lines(text) {
-		if word, _ := nextWord(line); word != "" && !strings.HasPrefix(word, "--") {
-			return slices.Contains([]string{"CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME", "ANALYZE"}, strings.ToUpper(word))
+		if words := strings.Fields(line); len(words) > 0 && !strings.HasPrefix(words[0], "--") {
+			return slices.Contains([]string{"CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME", "ANALYZE"}, strings.ToUpper(words[0]))
 		}
 	}
 	return false

@@ -1,4 +1,4 @@
-package engine
+package tracing
 
 import (
 	"cmp"
@@ -7,111 +7,134 @@ import (
 	"errors"
 	"io"
 	"strings"
-
-	"github.com/portico-commerce/portico/adapter/tracing"
 )
 
-// TraceStatements returns a function that wraps a connector as wrap does, and records a span
-// for each statement of its connections that runs within a recorded trace. The span of a query
+// Statements records a span for each statement of a database that runs within a recorded trace. The span of a query
 // ends when its rows have been read. It has the text of the statement, but not the arguments.
-func TraceStatements(e *Engine, wrap func(driver.Connector) driver.Connector) func(driver.Connector) driver.Connector {
-	return func(c driver.Connector) driver.Connector { return tracedConnector{PoolOptions{Wrap: wrap}.wrap(c), e} }
+type Statements struct {
+	System string                 // name of the database system
+	Kind   func(err error) string // returns the kind of an error, as errors quote values
+	// Wrap returns a connection of the driver with the methods that spans need.
+	Wrap func(driver.Conn) Conn
 }
+
+// A Conn is a connection with the methods that package sql may call.
+type Conn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.Pinger
+	driver.SessionResetter
+	driver.Validator
+	driver.NamedValueChecker
+}
+
+// A stmt is a prepared statement of a Conn.
+type stmt interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+// Connector returns a connector whose connections record spans.
+func (s *Statements) Connector(c driver.Connector) driver.Connector { return tracedConnector{c, s} }
 
 type tracedConnector struct {
 	driver.Connector
-	engine *Engine
+	*Statements
 }
 
 // Connect opens a connection.
 func (c tracedConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	ctx, span := c.engine.startSpan(ctx, statement{operation: "CONNECT"})
+	ctx, span := c.start(ctx, statement{operation: "CONNECT"})
 	conn, err := c.Connector.Connect(ctx)
-	c.engine.endSpan(span, err)
+	c.end(span, err)
 	if err != nil {
 		return nil, err
 	}
-	return &tracedConn{Wrap(conn), c.engine}, nil
+	return &tracedConn{c.Wrap(conn), c.Statements}, nil
 }
 
 type tracedConn struct {
 	Conn
-	engine *Engine
+	statements *Statements
 }
 
 // PrepareContext prepares a statement.
 func (c *tracedConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
 	about := parseStatement(text)
-	ctx, span := c.engine.startSpan(ctx, statement{"PREPARE", about.table, about.text})
-	stmt, err := c.PrepareStmt(ctx, text)
-	c.engine.endSpan(span, err)
+	ctx, span := c.statements.start(ctx, statement{"PREPARE", about.table, about.text})
+	prepared, err := c.Conn.PrepareContext(ctx, text)
+	c.statements.end(span, err)
 	if err != nil {
 		return nil, err
 	}
-	return tracedStmt{stmt, about, c.engine}, nil
+	return tracedStmt{prepared.(stmt), about, c.statements}, nil
 }
 
 // ExecContext runs a statement without rows.
 func (c *tracedConn) ExecContext(ctx context.Context, text string, arguments []driver.NamedValue) (driver.Result, error) {
-	if !tracing.Recording(ctx) {
+	if !Recording(ctx) {
 		return c.Conn.ExecContext(ctx, text, arguments)
 	}
-	ctx, span := c.engine.startSpan(ctx, parseStatement(text))
+	ctx, span := c.statements.start(ctx, parseStatement(text))
 	result, err := c.Conn.ExecContext(ctx, text, arguments)
-	c.engine.endSpan(span, err)
+	c.statements.end(span, err)
 	return result, err
 }
 
 // QueryContext runs a statement with rows.
 func (c *tracedConn) QueryContext(ctx context.Context, text string, arguments []driver.NamedValue) (driver.Rows, error) {
-	if !tracing.Recording(ctx) {
+	if !Recording(ctx) {
 		return c.Conn.QueryContext(ctx, text, arguments)
 	}
-	return c.engine.query(ctx, parseStatement(text), func(ctx context.Context) (driver.Rows, error) {
+	return c.statements.query(ctx, parseStatement(text), func(ctx context.Context) (driver.Rows, error) {
 		return c.Conn.QueryContext(ctx, text, arguments)
 	})
 }
 
 // BeginTx begins a transaction, which may wait for the lock of a database file.
 func (c *tracedConn) BeginTx(ctx context.Context, options driver.TxOptions) (driver.Tx, error) {
-	begin, span := c.engine.startSpan(ctx, statement{operation: "BEGIN"})
+	begin, span := c.statements.start(ctx, statement{operation: "BEGIN"})
 	tx, err := c.Conn.BeginTx(begin, options)
-	c.engine.endSpan(span, err)
-	if err != nil || !tracing.Recording(ctx) {
+	c.statements.end(span, err)
+	if err != nil || !Recording(ctx) {
 		return tx, err
 	}
-	return tracedTx{tx, ctx, c.engine}, nil
+	return tracedTx{tx, ctx, c.statements}, nil
 }
 
 type tracedStmt struct {
-	Stmt
-	about  statement
-	engine *Engine
+	stmt
+	about      statement
+	statements *Statements
 }
 
 // ExecContext runs the statement without rows.
 func (s tracedStmt) ExecContext(ctx context.Context, arguments []driver.NamedValue) (driver.Result, error) {
-	ctx, span := s.engine.startSpan(ctx, s.about)
-	result, err := s.Stmt.ExecContext(ctx, arguments)
-	s.engine.endSpan(span, err)
+	ctx, span := s.statements.start(ctx, s.about)
+	result, err := s.stmt.ExecContext(ctx, arguments)
+	s.statements.end(span, err)
 	return result, err
 }
 
 // QueryContext runs the statement with rows.
 func (s tracedStmt) QueryContext(ctx context.Context, arguments []driver.NamedValue) (driver.Rows, error) {
-	if !tracing.Recording(ctx) {
-		return s.Stmt.QueryContext(ctx, arguments)
+	if !Recording(ctx) {
+		return s.stmt.QueryContext(ctx, arguments)
 	}
-	return s.engine.query(ctx, s.about, func(ctx context.Context) (driver.Rows, error) {
-		return s.Stmt.QueryContext(ctx, arguments)
+	return s.statements.query(ctx, s.about, func(ctx context.Context) (driver.Rows, error) {
+		return s.stmt.QueryContext(ctx, arguments)
 	})
 }
 
 // A tracedTx is a transaction that was begun within a recorded trace.
 type tracedTx struct {
 	driver.Tx
-	ctx    context.Context //nolint:containedctx // driver.Tx takes none
-	engine *Engine
+	ctx        context.Context //nolint:containedctx // driver.Tx takes none
+	statements *Statements
 }
 
 // Commit commits the transaction.
@@ -121,19 +144,19 @@ func (t tracedTx) Commit() error { return t.end("COMMIT", t.Tx.Commit) }
 func (t tracedTx) Rollback() error { return t.end("ROLLBACK", t.Tx.Rollback) }
 
 func (t tracedTx) end(operation string, end func() error) error {
-	_, span := t.engine.startSpan(t.ctx, statement{operation: operation})
+	_, span := t.statements.start(t.ctx, statement{operation: operation})
 	err := end()
-	t.engine.endSpan(span, err)
+	t.statements.end(span, err)
 	return err
 }
 
 // tracedRows end a span when they are closed.
 type tracedRows struct {
 	driver.Rows
-	span   tracing.Span
-	engine *Engine
-	read   int
-	failed error
+	span       Span
+	statements *Statements
+	read       int
+	failed     error
 }
 
 // Next reads the next row.
@@ -155,39 +178,38 @@ func (r *tracedRows) Close() error {
 	if r.failed == nil {
 		r.failed = err
 	}
-	r.engine.endSpan(r.span, r.failed)
+	r.statements.end(r.span, r.failed)
 	return err
 }
 
 // query runs a statement with rows.
-func (e *Engine) query(ctx context.Context, about statement, run func(context.Context) (driver.Rows, error)) (driver.Rows, error) {
-	ctx, span := e.startSpan(ctx, about)
+func (s *Statements) query(ctx context.Context, about statement, run func(context.Context) (driver.Rows, error)) (driver.Rows, error) {
+	ctx, span := s.start(ctx, about)
 	rows, err := run(ctx)
 	if err != nil {
-		e.endSpan(span, err)
+		s.end(span, err)
 		return nil, err
 	}
-	return &tracedRows{Rows: rows, span: span, engine: e}, nil
+	return &tracedRows{Rows: rows, span: span, statements: s}, nil
 }
 
-// startSpan starts the span of a statement.
-func (e *Engine) startSpan(ctx context.Context, about statement) (context.Context, tracing.Span) {
-	ctx, span := tracing.Start(ctx, tracing.Client, about.operation, about.table)
-	span.SetString("db.system.name", e.System)
+// start starts the span of a statement.
+func (s *Statements) start(ctx context.Context, about statement) (context.Context, Span) {
+	ctx, span := Start(ctx, Client, about.operation, about.table)
+	span.SetString("db.system.name", s.System)
 	span.SetString("db.operation.name", about.operation)
 	span.SetString("db.collection.name", about.table)
 	span.SetString("db.query.text", about.text)
 	return ctx, span
 }
 
-// endSpan ends the span of a statement. Texts of errors may quote values.
-func (e *Engine) endSpan(span tracing.Span, err error) {
+// end ends the span of a statement. Texts of errors may quote values.
+func (s *Statements) end(span Span, err error) {
 	if errors.Is(err, driver.ErrSkip) {
 		return // nothing was sent: package sql prepares the statement now. A span without an end is dropped.
 	}
 	if err != nil && span.Recording() {
-		kind, _ := e.Classify(err)
-		span.Fail(kind.String())
+		span.Fail(s.Kind(err))
 	}
 	span.End()
 }
