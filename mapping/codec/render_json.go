@@ -63,9 +63,22 @@ func appendJSONString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	done := 0 // everything before this offset has been appended
 	for i := 0; i < len(s); {
-		if len(s)-i >= 8 && eightPlain(s[i:]) {
-			i += 8
-			continue
+		switch { // the last bytes are looked at together with bytes before them
+		case len(s)-i >= 8:
+			if allPlain(four(s[i:]) | four(s[i+4:])<<32) {
+				i += 8
+				continue
+			}
+		case len(s) >= 8:
+			if allPlain(four(s[len(s)-8:]) | four(s[len(s)-4:])<<32) {
+				i = len(s)
+				continue
+			}
+		case len(s) >= 4:
+			if allPlain(four(s) | four(s[len(s)-4:])<<32) {
+				i = len(s)
+				continue
+			}
 		}
 		c := s[i]
 		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' && c != '/' {
@@ -101,14 +114,18 @@ func appendJSONString(dst []byte, s string) []byte {
 	return append(append(dst, s[done:]...), '"')
 }
 
-// eightPlain reports whether JSON shows the first eight bytes of s unchanged. It looks at all
+// allPlain reports whether JSON shows the eight bytes of x unchanged. It looks at all
 // of them at once: in each term, and in x for bytes outside ASCII, the high bit of a byte is
 // set if it needs an escape. A borrow only reaches the byte after one that does.
-func eightPlain(s string) bool {
+func allPlain(x uint64) bool {
 	const each, high = 0x0101010101010101, 0x8080808080808080
-	x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 	control, quote, backslash, slash := x-each*' ', (x^each*'"')-each, (x^each*'\\')-each, (x^each*'/')-each
 	return (x|control|quote|backslash|slash)&high == 0
+}
+
+// four returns the first four bytes of s.
+func four(s string) uint64 {
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
 }
 
 // appendUnit appends the escape of one UTF-16 code unit.

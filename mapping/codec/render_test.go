@@ -167,8 +167,8 @@ func TestAppendAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestJSONEscapes checks every ASCII character, and one outside ASCII, at every place of a text that
-// is longer than the eight bytes that the encoder looks at at once.
+// TestJSONEscapes checks every ASCII character, and one outside ASCII, at every place of texts of each length up to more
+// than twice the eight bytes that the encoder looks at at once.
 func TestJSONEscapes(t *testing.T) {
 	for c := range rune(utf8.RuneSelf + 1) {
 		want := string(c)
@@ -180,10 +180,12 @@ func TestJSONEscapes(t *testing.T) {
 		case c < ' ' || c >= utf8.RuneSelf:
 			want = fmt.Sprintf(`\u%04x`, c)
 		}
-		for before := range 18 {
-			a, b := strings.Repeat("~", before), strings.Repeat(" ", 17-before)
-			if got := string(appendJSONString(nil, a+string(c)+b)); got != `"`+a+want+b+`"` {
-				t.Errorf("%q after %d characters: %s", c, before, got)
+		for others := range 18 {
+			for before := range others + 1 {
+				a, b := strings.Repeat("~", before), strings.Repeat(" ", others-before)
+				if got := string(appendJSONString(nil, a+string(c)+b)); got != `"`+a+want+b+`"` {
+					t.Errorf("%q after %d characters and before %d: %s", c, before, others-before, got)
+				}
 			}
 		}
 	}
