@@ -60,11 +60,19 @@ func (s products) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record
 	if err != nil {
 		return adapter.Record{}, err
 	}
+	// With added attributes, products have many parts, which take longer as a column than a further statement.
+	if s.db.Engine.Inlines && s.hasParts(&wanted, p.StoreID) && !s.Table.Added {
+		wanted.inlined = new(engine.Inlined)
+	}
 	text, arguments, indexes := s.getStatement(p.Key, &list, wanted)
 	sc := s.ScannerPool.Get().(*engine.Scanner)
 	defer s.PutScanner(sc)
 	var found postFilter
-	err = s.eachRecordOf(ctx, s.db.ReadStatements.Query, text, arguments, s.rowReader(sc, indexes), found.add)
+	read := s.rowReader(sc, indexes)
+	if wanted.inlined != nil {
+		sc.Also(wanted.inlined)
+	}
+	err = s.eachRecordOf(ctx, s.db.ReadStatements.Query, text, arguments, read, found.add)
 	if err == nil && (len(found.records) == 0 || p.OwnerID != 0) {
 		err = sql.ErrNoRows
 	}

@@ -28,7 +28,7 @@ const (
 func (s products) AddParts(ctx context.Context, query engine.QueryFunc, records []adapter.Record, wanted recordParts, p *adapter.ListParams) error {
 	for len(records) > 0 {
 		n := min(partsBatch, len(records))
-		if p.StoreID != 0 || s.Table.Added || wanted.prices() {
+		if s.hasParts(&wanted, p.StoreID) {
 			if err := s.addPartsBatch(ctx, query, records[:n], wanted, p); err != nil {
 				return err
 			}
@@ -66,7 +66,13 @@ func (s products) addPartsBatch(ctx context.Context, query engine.QueryFunc, rec
 			}
 		}
 	}
-	text, arguments := s.partsStatement(ids, wanted, p)
+	var text string
+	var arguments []any
+	if wanted.inlined != nil {
+		query = wanted.inlined.Query
+	} else {
+		text, arguments = s.partsStatement(ids, wanted, p)
+	}
 	var part productPart
 	cells := part.cells(wanted.rulePrices)
 	var overrides []override // set when all values of the default scope are known
@@ -100,19 +106,38 @@ func (s products) addPartsBatch(ctx context.Context, query engine.QueryFunc, rec
 	return nil
 }
 
+// hasParts reports whether a parts statement finds anything that is asked for.
+func (s products) hasParts(wanted *recordParts, store int64) bool {
+	return store != 0 || s.Table.Added || wanted.prices()
+}
+
 // A partsKey holds everything that determines the text of a parts statement.
 type partsKey struct {
-	ids                                         int // the number of arguments with ids of products; 0: all from one id to another
+	ids                                         int // the number of arguments with ids of products, or one of the following
 	rulePrices, tierPrices, groupPrices, values bool
 }
+
+// Values of partsKey.ids without a list of ids.
+const (
+	inRange = 0  // all products from one id to another
+	inlined = -1 // the product of the row of the statement around it
+)
+
+// partsKey returns the key of the parts statement that is part of the statement for a product.
+func (s products) partsKey(wanted recordParts, p *adapter.ListParams) partsKey {
+	return partsKey{inlined, wanted.rulePrices, wanted.tierPrices, wanted.groupPrices, p.StoreID != 0}
+}
+
+// columns returns the number of columns of the statement.
+func (k partsKey) columns() int { return len(new(productPart).cells(k.rulePrices)) }
 
 // partsStatement returns the statement that reads the parts of the products ids, and
 // its arguments. It caches the texts: there are few, and building one costs about as
 // much as running it.
 func (s products) partsStatement(ids []any, wanted recordParts, p *adapter.ListParams) (text string, arguments []any) {
-	shape := partsKey{0, wanted.rulePrices, wanted.tierPrices, wanted.groupPrices, p.StoreID != 0}
+	shape := s.partsKey(wanted, p)
 	products := rangeOf(ids)
-	if products == nil {
+	if shape.ids = inRange; products == nil {
 		products = s.db.Engine.IDArguments(ids)
 		shape.ids = len(products)
 	}
@@ -131,7 +156,7 @@ func (s products) partsStatement(ids []any, wanted recordParts, p *adapter.ListP
 	if known, ok := s.db.ReadStatements.LookupBuilt(shape); ok {
 		return known.Text, arguments
 	}
-	text = s.buildPartsStatement(shape)
+	text, _ = s.partsBuilder(shape, p.StoreID).Build()
 	s.db.ReadStatements.AddBuilt(shape, engine.Built{Text: text})
 	return text, arguments
 }
@@ -157,11 +182,11 @@ func rangeOf(ids []any) []any {
 // sorting in SQLite.
 func compareKeys(a, b adapter.Record) int { return cmp.Compare(a.Key(), b.Key()) }
 
-// buildPartsStatement returns the text of a parts statement. The branches with prices come first,
+// partsBuilder returns the builder of a parts statement for the values of a store view. The branches with prices come first,
 // since they fill most columns: some engines derive the types of the columns from the first branches,
 // and would treat columns of NULL as texts. Only statements with prices of rules have the column of
 // their days.
-func (s products) buildPartsStatement(shape partsKey) string {
+func (s products) partsBuilder(shape partsKey, store int64) sqlbuilder.Builder {
 	flavor := s.db.Engine.Flavor
 	branch := func(part int, table string, columns ...string) *sqlbuilder.SelectBuilder {
 		sb := flavor.NewSelectBuilder()
@@ -170,8 +195,11 @@ func (s products) buildPartsStatement(shape partsKey) string {
 			columns = append(columns, "NULL AS rule_date")
 		}
 		sb.Select(columns...).From(table)
-		if shape.ids == 0 {
+		switch shape.ids {
+		case inRange:
 			return sb.Where(sb.Between("product_id", nil, nil))
+		case inlined:
+			return sb.Where("product_id = " + s.Table.KeyColumn())
 		}
 		return sb.Where(s.db.Engine.Among(sb, "product_id", make([]any, shape.ids)))
 	}
@@ -188,18 +216,15 @@ func (s products) buildPartsStatement(shape partsKey) string {
 	}
 	if shape.values {
 		values := branch(valuePart, "product_value", "attribute", "value", none+" AS value_id", none, none, none, none)
-		branches = append(branches, values.Where(values.Equal("store_id", nil)))
+		branches = append(branches, values.Where(values.Equal("store_id", store)))
 	}
 	if s.Table.Added {
 		branches = append(branches, branch(defaultPart, s.Table.Values.Name, "attribute", "value", none+" AS value_id", none, none, none, none))
 	}
-	var text string
 	if len(branches) == 1 {
-		text, _ = branches[0].Build()
-	} else {
-		text, _ = flavor.NewUnionBuilder().UnionAll(branches...).Build()
+		return branches[0]
 	}
-	return text
+	return flavor.NewUnionBuilder().UnionAll(branches...)
 }
 
 // A productPart is one row of the parts statement: a value or a price.

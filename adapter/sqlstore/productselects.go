@@ -19,6 +19,7 @@ type selectKey struct {
 	// Used for the statement that reads one product.
 	single              bool
 	website, anyWebsite bool
+	inlined             partsKey
 	// Used for the statement that reads a page of the product listing, ordered by id.
 	desc, after, offset bool
 	stockState          string
@@ -38,10 +39,16 @@ func newSelectKey(wanted recordParts, only []string) selectKey {
 func (s products) getStatement(key adapter.Key, p *productList, wanted recordParts) (text string, arguments []any, indexes []int) {
 	shape := newSelectKey(wanted, p.Only)
 	shape.single, shape.website, shape.anyWebsite = true, p.inWebsite && p.website != 0, p.inWebsite && p.website == 0
+	if wanted.inlined != nil {
+		shape.inlined = s.partsKey(wanted, p.ListParams)
+	}
 	plain := !p.listed && !p.inCategory
 	if cached, ok := s.db.ReadStatements.LookupBuilt(shape); ok && plain {
 		if wanted.image {
 			arguments = append(arguments, imageLevel(p.ListParams))
+		}
+		if shape.inlined.values {
+			arguments = append(arguments, p.StoreID)
 		}
 		arguments = append(arguments, int64(key))
 		if shape.website {
@@ -54,6 +61,9 @@ func (s products) getStatement(key adapter.Key, p *productList, wanted recordPar
 	p.restrict(sb)
 	t, nulls := s.scopedTable(sb, p)
 	indexes = s.selectProducts(sb, t, nulls, wanted, p)
+	if wanted.inlined != nil {
+		sb.SelectMore(engine.Inline(sb.Var(s.partsBuilder(shape.inlined, p.StoreID)), shape.inlined.columns()))
+	}
 	text, arguments = sb.Build()
 	if plain {
 		s.db.ReadStatements.AddBuilt(shape, engine.Built{Text: text, Indexes: indexes})

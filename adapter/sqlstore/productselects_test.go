@@ -59,7 +59,8 @@ func TestSelectCache(t *testing.T) {
 			}
 			return built
 		}
-		for _, wanted := range []recordParts{{}, {image: true}, {stockFlags: true}, {image: true, stockFlags: true, groupPrices: true}} {
+		for _, wanted := range []recordParts{{}, {image: true}, {stockFlags: true}, {image: true, stockFlags: true, groupPrices: true},
+			{inlined: new(engine.Inlined), image: true, stockFlags: true}, {inlined: new(engine.Inlined), image: true, rulePrices: true, tierPrices: true, groupPrices: true}} {
 			for name, c := range map[string]struct {
 				read   func(products, *adapter.ListParams, recordParts) statement
 				params []adapter.ListParams

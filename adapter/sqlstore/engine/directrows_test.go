@@ -304,3 +304,61 @@ func TestAmong(t *testing.T) {
 		}
 	})
 }
+
+// TestInlined reads rows as they are, and as a column of another statement, with and without package sql.
+func TestInlined(t *testing.T) {
+	t.Parallel()
+	dsn := sqltest.Postgres(t)
+	for name, statement := range map[string]string{
+		"rows": "SELECT 1, 'a\"b\\c'||chr(10)||chr(31), NULL, '', CAST(-0.5 AS DECIMAL(12,4)), TIMESTAMP '0001-01-02 03:04:05'" +
+			" UNION ALL SELECT -9223372036854775808, 'null', 'Größe 😀', '[]', NULL, NULL",
+		"none": "SELECT 1, 'a', 'b', 'c', CAST(1 AS DECIMAL(12,4)), TIMESTAMP '2026-01-02 03:04:05' WHERE false",
+	} {
+		for _, wrapped := range []bool{false, true} {
+			db := openWith(t, dsn, wrapped)
+			var inlined engine.Inlined
+			if err := engine.First(db.ReadStatements.Query(t.Context(), "SELECT "+engine.Inline(statement, 6))).Scan(&inlined); err != nil {
+				t.Fatal(err)
+			}
+			got, want := sixTexts(t, inlined.Query, ""), sixTexts(t, db.ReadStatements.Query, statement)
+			if !slices.Equal(got, want) || (len(want) > 0) != (name == "rows") {
+				t.Errorf("%s, wrapped %t: read %q, want %q", name, wrapped, got, want)
+			}
+		}
+	}
+}
+
+// sixTexts returns the rows of TestInlined.
+func sixTexts(t *testing.T, query engine.QueryFunc, statement string) []string {
+	t.Helper()
+	all, err := engine.CollectRows(t.Context(), query, func(rows engine.Rows) (string, error) {
+		var number int64
+		var name, perhaps sql.NullString
+		var text string
+		var price, at adapter.Value
+		err := rows.Scan(&number, &name, &perhaps, &text, engine.NewCell(adapter.KindDecimal, &price), engine.NewCell(adapter.KindTime, &at))
+		return fmt.Sprintf("%d %q %v %q %d%s %d%s", number, name.String, perhaps, text, price.Kind(), price, at.Kind(), at), err
+	}, statement)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestBrokenInlined checks that a column without rows of texts is an error.
+func TestBrokenInlined(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "{", "[1", `[["a"`, `[["a"]`, `[["a",{]]`, `[["a"}]`, `[[1]]`, `[{}]`} {
+		var inlined engine.Inlined
+		err := inlined.Scan(text)
+		if err == nil {
+			_, err = engine.SelectColumn[string](t.Context(), inlined.Query, "")
+		}
+		if err == nil {
+			t.Errorf("%q was read", text)
+		}
+	}
+	if err := new(engine.Inlined).Scan(1); err == nil {
+		t.Error("a number was stored")
+	}
+}

@@ -61,6 +61,9 @@ type Engine struct {
 	// hasArrays: a parameter may be an array of ids. PostgreSQL plans a long list of parameters at each
 	// execution, which takes a third of its time, and an array once.
 	hasArrays bool
+	// Inlines: the engine knows the expressions of [Inline]. MariaDB cuts such a column at group_concat_max_len, and for
+	// SQLite a further statement is no round trip.
+	Inlines bool
 	// LockClause ends a SELECT that locks the rows it finds; "" if a writing transaction
 	// locks the whole database at its start.
 	LockClause string

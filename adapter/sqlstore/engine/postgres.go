@@ -45,6 +45,7 @@ func postgresEngine() *Engine {
 		Flavor:               sqlbuilder.PostgreSQL,
 		numberedParameters:   true,
 		hasArrays:            true,
+		Inlines:              true,
 		queryDirect:          queryPostgres,
 		LockClause:           " FOR UPDATE",
 		ShareClause:          " FOR SHARE",

@@ -93,6 +93,14 @@ func withLimit(text string, arguments []any) (string, []any) {
 // Scan stores the columns of the current row in dest.
 func (r *postgresRows) Scan(dest ...any) error {
 	values := r.RawValues()
+	return scanTexts(values, dest, func(i int, into any) error {
+		return r.types.Scan(r.fields[i].DataTypeOID, r.fields[i].Format, values[i], into)
+	})
+}
+
+// scanTexts stores the columns of a row, which the server has sent as texts, in dest; nil is null. scan stores the column
+// at a position in a destination of another type.
+func scanTexts(values [][]byte, dest []any, scan func(i int, into any) error) error {
 	if len(values) != len(dest) {
 		return errColumns
 	}
@@ -123,10 +131,12 @@ func (r *postgresRows) Scan(dest ...any) error {
 			if *into = (sql.NullInt64{Valid: raw != nil}); into.Valid {
 				into.Int64, err = strconv.ParseInt(string(raw), 10, 64)
 			}
+		case *Inlined:
+			err = into.Scan(raw)
 		case *sql.NullString:
 			*into = sql.NullString{String: string(raw), Valid: raw != nil}
 		default:
-			err = r.types.Scan(r.fields[i].DataTypeOID, r.fields[i].Format, raw, into)
+			err = scan(i, into)
 		}
 		if err != nil {
 			return err

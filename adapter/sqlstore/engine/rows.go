@@ -102,12 +102,13 @@ func EachRowOf(ctx context.Context, query QueryFunc, keys []adapter.Key, scan fu
 // A Scanner reads rows of one table into records. Attributes that were not selected
 // stay absent.
 type Scanner struct {
-	Cells   []Cell
-	dest    []any           // pointers to cells, and to nulls if the table has such a column
-	indexes []int           // schema indexes of the attributes in cells
-	nulls   string          // the column nulls
-	values  []adapter.Value // for the next records
-	room    int             // number of records that the next allocation has values for
+	Cells    []Cell
+	dest     []any           // pointers to cells, to nulls if the table has such a column, and those of Also
+	indexes  []int           // schema indexes of the attributes in cells
+	hasNulls bool            // the table has the column nulls
+	nulls    string          // the column nulls
+	values   []adapter.Value // for the next records
+	room     int             // number of records that the next allocation has values for
 }
 
 // mostRoom is the greatest number of records whose values a Scanner allocates at once, which takes less time than to
@@ -130,7 +131,7 @@ func (s *Scanner) SetColumns(t *Table, indexes []int) {
 		s.Cells[i] = *NewCell(t.Schema.Attributes[a].Kind, nil)
 		s.dest = append(s.dest, &s.Cells[i])
 	}
-	if t.Nulls {
+	if s.hasNulls = t.Nulls; t.Nulls {
 		s.dest = append(s.dest, &s.nulls)
 	}
 }
@@ -159,6 +160,9 @@ func (t *Table) RequestedIndexes(indexes []int, only []string, q *adapter.Query)
 	return narrowed
 }
 
+// Also makes s read one more column into dest, after those of SetColumns.
+func (s *Scanner) Also(dest any) { s.dest = append(s.dest, dest) }
+
 // Record reads the current row.
 func (s *Scanner) Record(schema *adapter.Schema, rows Rows) (adapter.Record, error) {
 	r := s.newRecord(schema)
@@ -168,7 +172,7 @@ func (s *Scanner) Record(schema *adapter.Schema, rows Rows) (adapter.Record, err
 	if err := rows.Scan(s.dest...); err != nil {
 		return adapter.Record{}, err
 	}
-	if len(s.dest) == len(s.Cells) {
+	if !s.hasNulls {
 		return r, nil
 	}
 	for _, a := range s.indexes {
