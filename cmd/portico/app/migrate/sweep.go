@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -120,11 +119,7 @@ type sweeper struct {
 
 // runSweep compares everything that the opened systems answer.
 func (o *compareOptions) runSweep(cmd *cobra.Command) (*Report, error) {
-	if os.Getenv("GOGC") == "" {
-		// Each reply is garbage soon after: collecting it at five times the live memory saves a seventh of the
-		// processor time, and takes 30 MB more.
-		defer debug.SetGCPercent(debug.SetGCPercent(400))
-	}
+	defer program.CollectRarely(os.Getenv)()
 	w := &sweeper{comparer: newComparer(o, cmd.ErrOrStderr())}
 	if err := w.open(); err != nil {
 		return nil, err

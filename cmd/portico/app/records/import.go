@@ -116,6 +116,7 @@ command stops before it removes anything, and says which option lets it go on.`
 
 // runImport imports the parts of the legacy store that the arguments name, and prints a report.
 func runImport(p *program.Program, cmd *cobra.Command, flags *importCommand, args []string) (err error) {
+	defer program.CollectRarely(p.Getenv)()
 	ctx := cmd.Context()
 	cfg, err := p.LoadConfig(cmd)
 	if err != nil {
