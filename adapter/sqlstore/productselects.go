@@ -103,13 +103,18 @@ func (s products) pageStatement(p *productList, wanted recordParts) (text string
 	}
 	page.OrderBy(listingProductID + direction)
 	setPage(page, q)
-	// The subquery finds the ids of the page first, so that the products before it are never read:
-	// neither the products that an offset skips nor, by a merge join, the products before the mark
-	// or before the first one of the store view.
-	page.Select(listingProductID)
-	sb := s.db.Engine.Flavor.NewSelectBuilder()
-	sb.From(sb.BuilderAs(page, "product_listing")).OrderBy(listingProductID + direction)
-	sb.Join(s.Table.Name, s.Table.KeyColumn()+" = "+listingProductID)
+	sb, join := page, s.db.Engine.OrderedJoin
+	if join != "" && !shape.offset {
+		sb.From("product_listing " + join + " " + s.Table.Name + " ON " + s.Table.KeyColumn() + " = " + listingProductID)
+	} else {
+		// The subquery finds the ids of the page first, so that the products before it are never read:
+		// neither the products that an offset skips nor, by a merge join, the products before the mark
+		// or before the first one of the store view.
+		page.Select(listingProductID)
+		sb = s.db.Engine.Flavor.NewSelectBuilder()
+		sb.From(sb.BuilderAs(page, "product_listing")).OrderBy(listingProductID + direction)
+		sb.Join(s.Table.Name, s.Table.KeyColumn()+" = "+listingProductID)
+	}
 	indexes = s.selectProducts(sb, s.Table, s.Table.Name+".nulls", wanted, p)
 	text, arguments = sb.Build()
 	if plain {

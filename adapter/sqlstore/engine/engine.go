@@ -64,6 +64,9 @@ type Engine struct {
 	// Inlines: the engine knows the expressions of [Inline]. MariaDB cuts such a column at group_concat_max_len, and for
 	// SQLite a further statement is no round trip.
 	Inlines bool
+	// OrderedJoin joins a table whose rows are looked up for each row of the table before it. It is "" for engines that
+	// cannot be told so, or for which it is not faster than a subquery.
+	OrderedJoin string
 	// LockClause ends a SELECT that locks the rows it finds; "" if a writing transaction
 	// locks the whole database at its start.
 	LockClause string

@@ -51,8 +51,9 @@ func mysqlEngine() *Engine {
 			grace:     time.Second,
 			isRefused: func(error) bool { return false },
 		}.lockImports,
-		Flavor:     sqlbuilder.MySQL,
-		LockClause: " FOR UPDATE", ShareClause: " LOCK IN SHARE MODE",
+		Flavor:      sqlbuilder.MySQL,
+		OrderedJoin: "STRAIGHT_JOIN",
+		LockClause:  " FOR UPDATE", ShareClause: " LOCK IN SHARE MODE",
 		Ascending:  " ASC",
 		Descending: " DESC",
 		// Folded columns hold bytes, but a pattern matches characters. The backslash is
