@@ -13,7 +13,7 @@ import (
 // ends when its rows have been read. It has the text of the statement, but not the arguments.
 type Statements struct {
 	System string                 // name of the database system
-	Kind   func(err error) string // returns the kind of an error, as errors quote values
+	Kind   func(err error) string // the kind of an error, which spans have instead of its text: that may quote values
 	// Wrap returns a connection of the driver with the methods that spans need.
 	Wrap func(driver.Conn) Conn
 }
@@ -221,22 +221,36 @@ type statement struct {
 	text      string // spans hold the beginning of it
 }
 
-// parseStatement describes a statement by its text. Statements in another style than this
-// package's may get a wrong table, or none.
+// parseStatement describes a statement by its text. A table that a SELECT names outside parentheses comes before those in
+// its subqueries. Statements in another style than package sqlstore's may get a wrong table, or none.
 func parseStatement(text string) statement {
 	s := statement{text: text}
+	depth, nested := 0, ""
 	for rest := text; ; {
 		word, after := nextWord(rest)
-		if word == "" {
-			return s
-		}
 		rest = after
+		switch word {
+		case "":
+			s.table = nested
+			return s
+		case "(":
+			depth++
+			continue
+		case ")":
+			depth--
+			continue
+		}
 		upper := strings.ToUpper(word)
 		s.operation = cmp.Or(s.operation, upper)
 		if upper == "FROM" || upper == "INTO" || upper == "UPDATE" && s.operation == upper {
-			if table, _ := nextWord(rest); isName(table) {
+			table, _ := nextWord(rest)
+			switch {
+			case !isName(table):
+			case depth <= 0 || s.operation != "SELECT":
 				s.table = table
 				return s
+			default:
+				nested = cmp.Or(nested, table)
 			}
 		}
 	}
