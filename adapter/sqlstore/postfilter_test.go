@@ -44,7 +44,8 @@ func TestReadStopsAtPageEnd(t *testing.T) {
 	})
 }
 
-// TestPostFilter fills pages from records one by one.
+// TestPostFilter fills pages from records one by one, and checks that those which are kept do not keep in memory what was
+// read with them.
 func TestPostFilter(t *testing.T) {
 	schema := adapter.NewSchemas().Of(adapter.StockItems)
 	for _, c := range []struct {
@@ -66,6 +67,9 @@ func TestPostFilter(t *testing.T) {
 			r.Set("item_id", adapter.IntegerValue(int64(looked+1)))
 			if more, err = s.add(t.Context(), r); err != nil {
 				t.Fatal(err)
+			}
+			if kept := len(s.records); kept > 0 && &s.records[kept-1].Values[0] == &r.Values[0] {
+				t.Errorf("record %d is kept with the memory that was allocated for others, too", looked+1)
 			}
 		}
 		keys := []int64{}

@@ -80,7 +80,7 @@ func (s *recordStore) ScanRecord(rows engine.Rows) (adapter.Record, error) {
 // PutScanner returns a scanner to the pool. It clears the references to records, so
 // that the pool does not keep them alive.
 func (s *recordStore) PutScanner(sc *engine.Scanner) {
-	clear(sc.Cells)
+	sc.Forget()
 	s.ScannerPool.Put(sc)
 }
 

@@ -105,8 +105,10 @@ func scanTexts(values [][]byte, dest []any, scan func(i int, into any) error) er
 		return errColumns
 	}
 	size := 0
-	for _, raw := range values {
-		size += len(raw)
+	for i, raw := range values {
+		if c, ok := dest[i].(*Cell); ok && c.kind != adapter.KindInteger {
+			size += len(raw)
+		}
 	}
 	var texts strings.Builder // an allocation for the row takes less time than one for each cell
 	for i, raw := range values {

@@ -163,7 +163,15 @@ func (t *Table) RequestedIndexes(indexes []int, only []string, q *adapter.Query)
 // Also makes s read one more column into dest, after those of SetColumns.
 func (s *Scanner) Also(dest any) { s.dest = append(s.dest, dest) }
 
-// Record reads the current row.
+// Forget clears the references to records and to the destinations of Also.
+func (s *Scanner) Forget() {
+	clear(s.Cells)
+	clear(s.dest)
+	s.values, s.nulls = nil, ""
+}
+
+// Record reads the current row. The values of several records are allocated together, so that a record which is kept
+// also keeps those in memory that were read with it.
 func (s *Scanner) Record(schema *adapter.Schema, rows Rows) (adapter.Record, error) {
 	r := s.newRecord(schema)
 	for i, a := range s.indexes {
