@@ -145,7 +145,8 @@ func (t *Template) prepareMariaDB() (copying string, err error) {
 		return "", err
 	}
 	var b strings.Builder
-	b.WriteString("SET foreign_key_checks = 0;")
+	// Rows with the key 0, such as the customer group of Guests, keep it.
+	b.WriteString("SET foreign_key_checks = 0, sql_mode = CONCAT(@@sql_mode, ',NO_AUTO_VALUE_ON_ZERO');")
 	for _, table := range tables {
 		var create string
 		if err := s.admin.QueryRowContext(ctx, "SHOW CREATE TABLE "+name+"."+table).Scan(&table, &create); err != nil {
@@ -153,6 +154,6 @@ func (t *Template) prepareMariaDB() (copying string, err error) {
 		}
 		fmt.Fprintf(&b, "%s;INSERT INTO %s SELECT * FROM %s.%s;", create, table, name, table)
 	}
-	b.WriteString("SET foreign_key_checks = 1")
+	b.WriteString("SET foreign_key_checks = 1, sql_mode = DEFAULT")
 	return b.String(), nil
 }
