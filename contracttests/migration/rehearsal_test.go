@@ -88,7 +88,7 @@ func newRehearsal(t *testing.T, dsn string, stage time.Duration) *rehearsal {
 	t.Helper()
 	from := sqltest.LoggedMariaDB(t)
 	shop := apptest.StartLivingAt(t, from, magento1test.Fill(t, from, magento1test.Demo, ""), "")
-	shop.Commands = shop.Commands.With("PORTICO_SQL_DSN="+dsn, "PORTICO_LEGACY_URL="+strings.TrimSuffix(shop.Target.BaseURL, "/"))
+	shop.Commands = shop.Commands.With("PORTICO_SQL_DSN="+dsn, "PORTICO_SQL_MEDIA_DIR="+t.TempDir(), "PORTICO_LEGACY_URL="+strings.TrimSuffix(shop.Target.BaseURL, "/"))
 	r := &rehearsal{T: t, shop: shop, settings: apptest.ReadFile(t, shop.Config), stage: stage, log: testenv.NewOperationLog()}
 	r.environ = shop.Commands.With(apptest.LegacyConsumer()...).With("PORTICO_PUBLIC_URL=", "PORTICO_FOLLOW_WAIT=20s", "PORTICO_MIRROR_DRAIN=10s")
 	return r
