@@ -2,6 +2,7 @@ package mapping_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,8 @@ import (
 // caller's credentials and the shop are cached, and that no statement is prepared again.
 // Change the numbers only deliberately.
 func TestStatements(t *testing.T) {
+	// PostgreSQL returns the parts of one product with it, without a statement for them.
+	withParts := []string{"guest /products/1", "guest /products/1/store/2", "customer /products/1", "admin /products/1", "admin /products/1/store/2", "guest /products/1/images"}
 	engines := map[string]func(testing.TB) string{
 		"sqlite": demotest.SQLite, "postgres": demotest.Postgres, "mariadb": demotest.MariaDB,
 	}
@@ -68,7 +71,11 @@ func TestStatements(t *testing.T) {
 				{contract.Customer, "/orders/1/addresses/billing", 2},
 				{contract.Customer, "/orders/1/comments", 2},
 			} {
-				t.Run(c.role.String()+" "+c.path, func(t *testing.T) {
+				name := c.role.String() + " " + c.path
+				if engine == "postgres" && slices.Contains(withParts, name) {
+					c.want--
+				}
+				t.Run(name, func(t *testing.T) {
 					ask := func() (executed, prepared []string) {
 						t.Helper()
 						watched.Take()
