@@ -63,22 +63,18 @@ func appendJSONString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	done := 0 // everything before this offset has been appended
 	for i := 0; i < len(s); {
-		switch { // the last bytes are looked at together with bytes before them
-		case len(s)-i >= 8:
-			if allPlain(four(s[i:]) | four(s[i+4:])<<32) {
-				i += 8
-				continue
-			}
-		case len(s) >= 8:
-			if allPlain(four(s[len(s)-8:]) | four(s[len(s)-4:])<<32) {
-				i = len(s)
-				continue
-			}
+		looked, x := min(8, len(s)-i), uint64(0) // 0 is not plain
+		switch {
+		case looked == 8:
+			x = four(s[i:]) | four(s[i+4:])<<32
+		case len(s) >= 8: // the last bytes, with bytes before them
+			x = four(s[len(s)-8:]) | four(s[len(s)-4:])<<32
 		case len(s) >= 4:
-			if allPlain(four(s) | four(s[len(s)-4:])<<32) {
-				i = len(s)
-				continue
-			}
+			x = four(s) | four(s[len(s)-4:])<<32
+		}
+		if allPlain(x) {
+			i += looked
+			continue
 		}
 		c := s[i]
 		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' && c != '/' {
