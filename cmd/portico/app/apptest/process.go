@@ -243,7 +243,7 @@ func (s Scrape) Sum(name string, labels ...string) (total float64) {
 	return total
 }
 
-// Sent returns the number of calls that were sent to the upstream.
-func (s Scrape) Sent() float64 {
-	return s.Sum("portico_upstream_calls_total", `!kind="refused_open"`, `!kind="refused_full"`)
+// Sent returns the number of calls that were sent to the upstream, with labels as for Sum.
+func (s Scrape) Sent(labels ...string) float64 {
+	return s.Sum("portico_upstream_calls_total", append(labels, `!kind="refused_open"`, `!kind="refused_full"`)...)
 }
