@@ -176,7 +176,7 @@ func (s *postFilter) add(ctx context.Context, r adapter.Record) (more bool, err 
 			s.toSkip--
 			return true, nil
 		}
-		r = r.Clone() // the values of r were allocated with those of records that are left out
+		r = r.Clone() // r shares an allocation with rejected records
 	}
 	s.records = append(s.records, r)
 	if s.maxBytes > 0 {

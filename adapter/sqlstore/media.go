@@ -7,7 +7,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/media"
 )
 
-// openMedia returns the store of media files that o names, as claim says; nil if there is none.
+// openMedia returns the store of media files of o, which a database claims by claim; nil if o has none.
 func openMedia(o Options, claim media.Claim) media.Store {
 	return claim.Open(o.Media, o.MediaDir, o.DSN)
 }

@@ -44,8 +44,7 @@ func TestReadStopsAtPageEnd(t *testing.T) {
 	})
 }
 
-// TestPostFilter fills pages from records one by one, and checks that those which are kept do not keep in memory what was
-// read with them.
+// TestPostFilter fills pages from records one by one, and checks that a page does not hold the memory of rejected records.
 func TestPostFilter(t *testing.T) {
 	schema := adapter.NewSchemas().Of(adapter.StockItems)
 	for _, c := range []struct {
@@ -69,7 +68,7 @@ func TestPostFilter(t *testing.T) {
 				t.Fatal(err)
 			}
 			if kept := len(s.records); kept > 0 && &s.records[kept-1].Values[0] == &r.Values[0] {
-				t.Errorf("record %d is kept with the memory that was allocated for others, too", looked+1)
+				t.Errorf("record %d was added to the page without a copy", looked+1)
 			}
 		}
 		keys := []int64{}

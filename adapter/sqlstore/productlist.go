@@ -60,7 +60,7 @@ func (s products) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record
 	if err != nil {
 		return adapter.Record{}, err
 	}
-	// With added attributes, products have many parts, which take longer as a column than a further statement.
+	// With added attributes, a product has many parts. As JSON they take longer than a second statement.
 	if s.db.Engine.Inlines && s.hasParts(&wanted, p.StoreID) && !s.Table.Added {
 		wanted.inlined = new(engine.Inlined)
 	}

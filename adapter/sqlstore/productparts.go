@@ -106,26 +106,26 @@ func (s products) addPartsBatch(ctx context.Context, query engine.QueryFunc, rec
 	return nil
 }
 
-// hasParts reports whether a parts statement finds anything that is asked for.
+// hasParts reports whether a call asks for anything that a parts statement reads.
 func (s products) hasParts(wanted *recordParts, store int64) bool {
 	return store != 0 || s.Table.Added || wanted.prices()
 }
 
 // A partsKey holds everything that determines the text of a parts statement.
 type partsKey struct {
-	ids                                         int // the number of arguments with ids of products, or one of the following
+	ids                                         int // number of arguments with ids of products, or inRange or inlined
 	rulePrices, tierPrices, groupPrices, values bool
 }
 
 // Values of partsKey.ids without a list of ids.
 const (
 	inRange = 0  // all products from one id to another
-	inlined = -1 // the product of the row of the statement around it
+	inlined = -1 // the product in the row of the outer statement
 )
 
-// partsKey returns the key of the parts statement that is part of the statement for a product.
-func (s products) partsKey(wanted recordParts, p *adapter.ListParams) partsKey {
-	return partsKey{inlined, wanted.rulePrices, wanted.tierPrices, wanted.groupPrices, p.StoreID != 0}
+// newPartsKey returns the key of a parts statement for the products that ids stands for.
+func newPartsKey(ids int, wanted recordParts, p *adapter.ListParams) partsKey {
+	return partsKey{ids, wanted.rulePrices, wanted.tierPrices, wanted.groupPrices, p.StoreID != 0}
 }
 
 // columns returns the number of columns of the statement.
@@ -135,12 +135,12 @@ func (k partsKey) columns() int { return len(new(productPart).cells(k.rulePrices
 // its arguments. It caches the texts: there are few, and building one costs about as
 // much as running it.
 func (s products) partsStatement(ids []any, wanted recordParts, p *adapter.ListParams) (text string, arguments []any) {
-	shape := s.partsKey(wanted, p)
-	products := rangeOf(ids)
-	if shape.ids = inRange; products == nil {
+	products, found := rangeOf(ids), inRange
+	if products == nil {
 		products = s.db.Engine.IDArguments(ids)
-		shape.ids = len(products)
+		found = len(products)
 	}
+	shape := newPartsKey(found, wanted, p)
 	arguments = make([]any, 0, 5*len(products)+1)
 	for _, branch := range []bool{shape.rulePrices, shape.tierPrices, shape.groupPrices} {
 		if branch {

@@ -15,7 +15,7 @@ import (
 
 // products is the store of products. The table product holds the values of the default
 // scope. Added attributes, values of store views, and price lists are read after
-// the products, by one statement, or with the only product (productparts.go).
+// the products, by one statement, or together with a single product (productparts.go).
 type products struct {
 	*recordStore
 	groupPrice, tierPrice, rulePrice, image, inCategory, stockItem int // schema indexes
@@ -44,7 +44,7 @@ func newProducts(own, stock *recordStore) products {
 // recordParts are the on-demand attributes that a call asks for.
 type recordParts struct {
 	groupPrices, tierPrices, rulePrices, image, pointers, stockFlags, StockItem bool
-	// inlined receives the rows of the parts statement of the only product; nil if that statement is to be run.
+	// inlined receives the parts of one product from its own statement; nil: AddParts runs a parts statement.
 	inlined *engine.Inlined
 }
 

@@ -40,7 +40,7 @@ func (s products) getStatement(key adapter.Key, p *productList, wanted recordPar
 	shape := newSelectKey(wanted, p.Only)
 	shape.single, shape.website, shape.anyWebsite = true, p.inWebsite && p.website != 0, p.inWebsite && p.website == 0
 	if wanted.inlined != nil {
-		shape.inlined = s.partsKey(wanted, p.ListParams)
+		shape.inlined = newPartsKey(inlined, wanted, p.ListParams)
 	}
 	plain := !p.listed && !p.inCategory
 	if cached, ok := s.db.ReadStatements.LookupBuilt(shape); ok && plain {

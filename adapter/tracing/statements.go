@@ -12,9 +12,10 @@ import (
 // Statements records a span for each statement of a database that runs within a recorded trace. The span of a query
 // ends when its rows have been read. It has the text of the statement, but not the arguments.
 type Statements struct {
-	System string                 // name of the database system
-	Kind   func(err error) string // the kind of an error, which spans have instead of its text: that may quote values
-	// Wrap returns a connection of the driver with the methods that spans need.
+	System string // name of the database system
+	// Kind returns the kind of an error. Spans hold it in place of the text, which may quote values.
+	Kind func(err error) string
+	// Wrap returns a connection of the driver as a Conn.
 	Wrap func(driver.Conn) Conn
 }
 
@@ -221,8 +222,8 @@ type statement struct {
 	text      string // spans hold the beginning of it
 }
 
-// parseStatement describes a statement by its text. A table that a SELECT names outside parentheses comes before those in
-// its subqueries. Statements in another style than package sqlstore's may get a wrong table, or none.
+// parseStatement describes a statement by its text. In a SELECT, a table outside parentheses takes precedence over the
+// tables of subqueries. Statements in another style than package sqlstore's may get a wrong table, or none.
 func parseStatement(text string) statement {
 	s := statement{text: text}
 	depth, nested := 0, ""

@@ -61,11 +61,11 @@ type Engine struct {
 	// hasArrays: a parameter may be an array of ids. PostgreSQL plans a long list of parameters at each
 	// execution, which takes a third of its time, and an array once.
 	hasArrays bool
-	// Inlines: the engine knows the expressions of [Inline]. MariaDB cuts such a column at group_concat_max_len, and for
-	// SQLite a further statement is no round trip.
+	// Inlines: the engine supports [Inline]. MariaDB would cut the column at group_concat_max_len without an error, and on
+	// SQLite a second statement costs no round trip.
 	Inlines bool
-	// OrderedJoin joins a table whose rows are looked up for each row of the table before it. It is "" for engines that
-	// cannot be told so, or for which it is not faster than a subquery.
+	// OrderedJoin is the join operator that reads the left table first. It is "" if the engine has none, or if a subquery
+	// is as fast.
 	OrderedJoin string
 	// LockClause ends a SELECT that locks the rows it finds; "" if a writing transaction
 	// locks the whole database at its start.

@@ -98,8 +98,8 @@ func (r *postgresRows) Scan(dest ...any) error {
 	})
 }
 
-// scanTexts stores the columns of a row, which the server has sent as texts, in dest; nil is null. scan stores the column
-// at a position in a destination of another type.
+// scanTexts stores the columns of a row in dest. values are in the text form of the server; nil is null. For destinations
+// of other types than those below it calls scan with the position of the column.
 func scanTexts(values [][]byte, dest []any, scan func(i int, into any) error) error {
 	if len(values) != len(dest) {
 		return errColumns
@@ -161,8 +161,8 @@ func (r *postgresRows) Close() error {
 	return nil
 }
 
-// scanText stores a value that the server has sent as text; nil is null. It appends texts to those of the row, which
-// has room for them.
+// scanText stores a value in the text form of the server; nil is null. It appends a text to row, which has room for all
+// texts of the row.
 func (c *Cell) scanText(raw []byte, row *strings.Builder) error {
 	switch {
 	case raw == nil:

@@ -103,7 +103,7 @@ func EachRowOf(ctx context.Context, query QueryFunc, keys []adapter.Key, scan fu
 // stay absent.
 type Scanner struct {
 	Cells    []Cell
-	dest     []any           // pointers to cells, to nulls if the table has such a column, and those of Also
+	dest     []any           // pointers to the cells, to nulls if the table has that column, and to the destinations of Also
 	indexes  []int           // schema indexes of the attributes in cells
 	hasNulls bool            // the table has the column nulls
 	nulls    string          // the column nulls
@@ -111,8 +111,8 @@ type Scanner struct {
 	room     int             // number of records that the next allocation has values for
 }
 
-// mostRoom is the greatest number of records whose values a Scanner allocates at once, which takes less time than to
-// allocate those of each.
+// mostRoom limits the number of records for which a Scanner allocates values at once. One allocation for several records
+// takes less time than one for each.
 const mostRoom = 16
 
 // NewScannerPool returns a pool of scanners. Callers must call SetColumns before they
@@ -160,7 +160,7 @@ func (t *Table) RequestedIndexes(indexes []int, only []string, q *adapter.Query)
 	return narrowed
 }
 
-// Also makes s read one more column into dest, after those of SetColumns.
+// Also adds the destination of one more column, which follows the columns of SetColumns.
 func (s *Scanner) Also(dest any) { s.dest = append(s.dest, dest) }
 
 // Forget clears the references to records and to the destinations of Also.
@@ -170,8 +170,8 @@ func (s *Scanner) Forget() {
 	s.values, s.nulls = nil, ""
 }
 
-// Record reads the current row. The values of several records are allocated together, so that a record which is kept
-// also keeps those in memory that were read with it.
+// Record reads the current row. Several records share one allocation of values, so that a record in use also holds the
+// memory of its neighbors.
 func (s *Scanner) Record(schema *adapter.Schema, rows Rows) (adapter.Record, error) {
 	r := s.newRecord(schema)
 	for i, a := range s.indexes {

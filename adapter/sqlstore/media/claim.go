@@ -12,13 +12,13 @@ import (
 
 // A Claim determines how a database claims its store of media files.
 type Claim struct {
-	DB       *engine.DB // nil: a file of SQLite that is not there yet, and is not to be created
-	Identity string     // of a database that has no tables yet; "": such a one claims nothing
-	TakeOver bool       // also from another database
+	DB       *engine.DB // nil for a file of SQLite that does not exist yet, and must not be created
+	Identity string     // identity of a database without tables; with "" it claims nothing
+	TakeOver bool       // claim the store even from another database
 }
 
-// Open returns a store, or the one in a folder if store is nil, to which the database at dsn writes only if it owns it;
-// nil if folder is "", too.
+// Open returns store, or a store in folder if store is nil, for the database at dsn, which writes to it only as its owner.
+// It returns nil if store is nil and folder is "".
 func (c Claim) Open(store Store, folder, dsn string) Store {
 	if store == nil && folder != "" {
 		store = &Folder{Directory: folder}
@@ -35,8 +35,8 @@ func (c Claim) Open(store Store, folder, dsn string) Store {
 	})
 }
 
-// CheckNewFile checks the store that Open returned for a file of SQLite that is not there yet, which opening the
-// database would create.
+// CheckNewFile checks a store of Open if dsn names a file of SQLite that does not exist yet. Call it before the database
+// is opened, which creates the file. store may be nil.
 func CheckNewFile(ctx context.Context, store Store, dsn string) error {
 	path := engine.File(dsn)
 	if _, err := os.Stat(path); path == "" || store == nil || !errors.Is(err, fs.ErrNotExist) {

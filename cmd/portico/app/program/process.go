@@ -112,8 +112,8 @@ func LimitMemory(getenv func(name string) string, cfg *config.Config) {
 	CollectRarely(getenv)
 }
 
-// CollectRarely has the garbage collector run when the heap has grown fivefold, unless the environment variable GOGC is
-// set. It is for the server, and for commands that keep little and allocate much: it saves a seventh of the time of a sweep
+// CollectRarely makes the garbage collector run only when the heap has grown fivefold, unless the environment variable GOGC
+// is set. It is for the server, and for commands that keep little and allocate much: it saves a seventh of the time of a sweep
 // and a tenth of the time of an import, and takes 30 to 50 MB. undo brings the previous setting back.
 func CollectRarely(getenv func(name string) string) (undo func()) {
 	if getenv("GOGC") != "" {
