@@ -316,7 +316,11 @@ func TestLostLookup(t *testing.T) {
 	o := s.options()
 	o.DSN = strings.Replace(s.dsn, "root@", "lookup@", 1)
 	r := s.open(o)
-	s.exec("ALTER USER "+user+" ACCOUNT LOCK", "KILL "+s.value("SELECT id FROM information_schema.PROCESSLIST WHERE user = 'lookup' AND command = 'Sleep'"),
+	var idle string
+	testenv.Await(t, "the server to say that the connection is idle, which it may do after its answer", func() bool {
+		return s.db.QueryRowContext(t.Context(), "SELECT id FROM information_schema.PROCESSLIST WHERE user = 'lookup' AND command = 'Sleep'").Scan(&idle) == nil
+	})
+	s.exec("ALTER USER "+user+" ACCOUNT LOCK", "KILL "+idle,
 		"UPDATE {p}catalog_product_entity SET sku = 'a' WHERE entity_id = 1")
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience(t))
 	defer cancel()
