@@ -47,7 +47,7 @@ func newMeasuredShop(b *testing.B, products int) *measuredShop {
 	}
 	dsn := sqltest.Postgres(b)
 	s.environ = []string{"PORTICO_SQL_DSN=" + dsn, "PORTICO_SQL_MEDIA_DIR=" + b.TempDir(), "PORTICO_AUTH_SECRET_KEY=" + apptest.SecretKey}
-	timedImport(b, s.environ, "--from", s.from, "all")
+	timedImport(b, apptest.Program(b), s.environ, "--from", s.from, "all")
 	store := apptest.OpenStore(b, "postgres", dsn)
 	if _, err := store.ExecContext(b.Context(), "VACUUM ANALYZE"); err != nil { // others do it by themselves
 		b.Fatal(err)

@@ -1,6 +1,7 @@
 package importer_test
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,7 +20,9 @@ import (
 // address, and as many orders. PORTICO_TEST_PRODUCTS is the number of products (2,000). It then
 // imports the products again, updates them by comparing all, and updates them by the digests of
 // ranges. It reports records per second (images with their bytes), and the largest resident memory
-// of these processes.
+// of these processes. PORTICO_TEST_BEFORE is the path of an earlier program, if any, which imports the
+// products beside this one, into a database of its own: products/before is this program's rate as a
+// multiple of the earlier one's. The two databases must be exported equally.
 func BenchmarkImport(b *testing.B) {
 	products := 2_000
 	if n, err := strconv.Atoi(os.Getenv("PORTICO_TEST_PRODUCTS")); err == nil {
@@ -52,15 +55,23 @@ func BenchmarkImport(b *testing.B) {
 			for b.Loop() {
 				target := []string{"PORTICO_SQL_DSN=" + engine.dsn(b), "PORTICO_SQL_MEDIA_DIR=" + b.TempDir()}
 				var resident int64
-				run := func(metric string, records int, arguments ...string) {
-					took, memory := timedImport(b, target, append([]string{"--from", dsn}, arguments...)...)
+				run := func(metric string, records int, arguments ...string) time.Duration {
+					took, memory := timedImport(b, apptest.Program(b), target, append([]string{"--from", dsn}, arguments...)...)
 					resident = max(resident, memory)
 					if metric != "" {
 						b.ReportMetric(float64(records)/took.Seconds(), metric+"/s")
 					}
+					return took
 				}
 				run("", 0, "websites", "customer-groups", "taxes", "categories")
-				run("products", size.Products, "products")
+				took := run("products", size.Products, "products")
+				if before := os.Getenv("PORTICO_TEST_BEFORE"); before != "" {
+					other := []string{"PORTICO_SQL_DSN=" + engine.dsn(b), "PORTICO_SQL_MEDIA_DIR=" + b.TempDir()}
+					timedImport(b, before, other, "--from", dsn, "websites", "customer-groups", "taxes", "categories")
+					tookBefore, _ := timedImport(b, before, other, "--from", dsn, "products")
+					b.ReportMetric(tookBefore.Seconds()/took.Seconds(), "products/before")
+					compareExports(b, other, target)
+				}
 				run("images", 2*size.Products, "--media", media, "images")
 				run("stock", size.Products, "stock")
 				run("customers", size.Customers, "customers")
@@ -75,11 +86,31 @@ func BenchmarkImport(b *testing.B) {
 	}
 }
 
-// timedImport runs "portico import" and returns how long it took and its largest resident
-// memory in KiB.
-func timedImport(b *testing.B, environ []string, arguments ...string) (took time.Duration, memory int64) {
+// compareExports fails if two databases are not exported equally by this program, which changes the tables of the
+// first to its own layout.
+func compareExports(b *testing.B, first, second []string) {
 	b.Helper()
-	cmd := exec.Command(apptest.Program(b), append([]string{"import"}, arguments...)...)
+	var exports [2][]byte
+	for i, environ := range [][]string{first, second} {
+		for _, arguments := range [][]string{{"migrate"}, {"export"}} {
+			cmd := exec.Command(apptest.Program(b), arguments...)
+			cmd.Env = append(apptest.WithoutSettings(os.Environ()), environ...)
+			var err error
+			if exports[i], err = cmd.Output(); err != nil {
+				b.Fatalf("portico %v: %v", arguments, err)
+			}
+		}
+	}
+	if !bytes.Equal(exports[0], exports[1]) {
+		b.Fatal("the programs have imported other records")
+	}
+}
+
+// timedImport runs the command import of a program, and returns how long it took and its largest resident
+// memory in KiB.
+func timedImport(b *testing.B, program string, environ []string, arguments ...string) (took time.Duration, memory int64) {
+	b.Helper()
+	cmd := exec.Command(program, append([]string{"import"}, arguments...)...)
 	cmd.Env = append(apptest.WithoutSettings(os.Environ()), environ...)
 	began := time.Now()
 	if out, err := cmd.CombinedOutput(); err != nil {
