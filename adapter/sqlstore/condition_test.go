@@ -141,11 +141,11 @@ func testTextConditions(t *testing.T, e sqltest.Engine) {
 			r.Set(attribute, adapter.TextValue("2012-01-01 00:00:00"))
 		}
 		records = append(records, r)
-		arguments, err := row.AppendArguments(nil, db.Engine, r)
+		arguments, err := row.Arguments(db.Engine, r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.Writer.ExecContext(t.Context(), row.InsertSQL(db.Engine, 1), arguments...); err != nil {
+		if _, err := db.Writer.ExecContext(t.Context(), db.Records[adapter.Products].InsertWithKeySQL, arguments...); err != nil {
 			t.Fatal(err)
 		}
 	}

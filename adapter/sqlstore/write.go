@@ -181,29 +181,23 @@ func (t *Tx) Insert(ctx context.Context, records ...adapter.Record) ([]adapter.K
 
 // insertRows inserts rows by one statement, all with keys or all without.
 func (t *Tx) insertRows(ctx context.Context, s *recordStore, records []adapter.Record, keyless bool) (keys []adapter.Key, err error) {
-	row, text := s.Row, s.InsertWithKeySQL
+	row := s.Row
 	if keyless {
-		row, text = s.RowWithoutKey, s.InsertSQL
+		row = s.RowWithoutKey
 	}
-	if len(records) > 1 {
-		text = row.InsertSQL(t.DB.Engine, len(records))
-		if keyless && t.DB.Engine.UseReturning {
-			text += " RETURNING " + engine.Unqualified(s.Table.KeyColumn())
-		}
-	}
-	arguments := make([]any, 0, len(records)*len(row.Columns))
-	for _, r := range records {
-		if arguments, err = row.AppendArguments(arguments, t.DB.Engine, r); err != nil {
+	rows := make([][]any, len(records))
+	for i, r := range records {
+		if rows[i], err = row.Arguments(t.DB.Engine, r); err != nil {
 			return nil, err
 		}
 	}
 	switch {
 	case keyless:
-		keys, err = t.insertKeyless(ctx, text, arguments, len(records))
-	case len(records) == 1:
-		err = t.Exec(ctx, text, arguments...)
-	default: // there are too many different statements to prepare them
-		_, err = t.Run(ctx, text, arguments...)
+		keys, err = t.insertKeyless(ctx, s, rows)
+	case len(rows) == 1:
+		err = t.Exec(ctx, s.InsertWithKeySQL, rows[0]...)
+	default:
+		err = t.InsertValues(ctx, s.Table.Name, row.Columns, rows, "")
 	}
 	if err != nil {
 		return nil, err
@@ -222,13 +216,18 @@ func (t *Tx) insertRows(ctx context.Context, s *recordStore, records []adapter.R
 	return keys, nil
 }
 
-// insertKeyless runs an INSERT of some rows without keys and returns the keys that the database chose,
-// which ascend in the order of the rows.
-func (t *Tx) insertKeyless(ctx context.Context, text string, arguments []any, n int) ([]adapter.Key, error) {
+// insertKeyless inserts rows without keys and returns the keys that the database chose, which ascend in
+// the order of the rows.
+func (t *Tx) insertKeyless(ctx context.Context, s *recordStore, rows [][]any) ([]adapter.Key, error) {
+	n := len(rows)
 	if n == 1 {
-		t.Executed = append(t.Executed, text)
-		key, err := t.InsertRow(ctx, text, arguments)
+		t.Executed = append(t.Executed, s.InsertSQL)
+		key, err := t.InsertRow(ctx, s.InsertSQL, rows[0])
 		return []adapter.Key{adapter.Key(key)}, err
+	}
+	text, arguments, _, err := t.InsertStatement(ctx, s.Table.Name, s.RowWithoutKey.Columns, rows)
+	if err != nil {
+		return nil, err
 	}
 	if !t.DB.Engine.UseReturning {
 		keys := make([]adapter.Key, 0, n)
@@ -238,7 +237,8 @@ func (t *Tx) insertKeyless(ctx context.Context, text string, arguments []any, n 
 		}
 		return keys, err
 	}
-	keys, err := engine.SelectColumn[adapter.Key](ctx, t.Query, t.DB.Engine.Rebind(text), arguments...)
+	text += " RETURNING " + engine.Unqualified(s.Table.KeyColumn())
+	keys, err := engine.SelectColumn[adapter.Key](ctx, t.Query, text, arguments...)
 	slices.Sort(keys)
 	return keys, err
 }

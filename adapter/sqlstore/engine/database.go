@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/portico-commerce/portico/adapter"
@@ -22,8 +23,9 @@ type DB struct {
 	ReadStatements, WriteStatements, CredentialStatements *statements
 	commits                                               *commitQueue // of the writer; nil for a server
 	closed                                                atomic.Bool
-	perTransaction                                        bool   // see [PoolOptions]
-	direct                                                *Pools // to the server itself; may be nil
+	perTransaction                                        bool     // see [PoolOptions]
+	direct                                                *Pools   // to the server itself; may be nil
+	arrayInserts                                          sync.Map // texts of [Tx.insertArrays] by table and columns; "" where it has none
 }
 
 // Options configures Open.

@@ -30,18 +30,15 @@ func newRowEncoder(t *Table, indexes []int) *rowEncoder {
 	return w
 }
 
-// InsertSQL returns the statement that inserts a number of rows.
-func (w *rowEncoder) InsertSQL(e *Engine, rows int) string {
-	ib := e.Flavor.NewInsertBuilder().InsertInto(w.table.Name).Cols(w.Columns...)
-	for range rows {
-		ib.Values(make([]any, len(w.Columns))...)
-	}
-	text, _ := ib.Build()
+// insertSQL returns the statement that inserts a row.
+func (w *rowEncoder) insertSQL(e *Engine) string {
+	text, _ := e.Flavor.NewInsertBuilder().InsertInto(w.table.Name).Cols(w.Columns...).Values(make([]any, len(w.Columns))...).Build()
 	return text
 }
 
-// AppendArguments appends the values of r, in the order of the columns.
-func (w *rowEncoder) AppendArguments(arguments []any, e *Engine, r adapter.Record) ([]any, error) {
+// Arguments returns the values of r, in the order of the columns.
+func (w *rowEncoder) Arguments(e *Engine, r adapter.Record) ([]any, error) {
+	arguments := make([]any, 0, len(w.Columns))
 	var nulls []string
 	for _, at := range w.indexes {
 		a, v := &w.table.Schema.Attributes[at], r.Values[at]
@@ -84,8 +81,8 @@ func NewWritePlan(e *Engine, t *Table) WritePlan {
 	key, _ := t.Schema.Index(t.Schema.Key)
 	w := WritePlan{Row: newRowEncoder(t, t.ColumnIndexes(false)), RowWithoutKey: newRowEncoder(t, slices.DeleteFunc(t.ColumnIndexes(false), func(at int) bool { return at == key }))}
 	keyColumn := Unqualified(t.KeyColumn())
-	w.InsertWithKeySQL = w.Row.InsertSQL(e, 1)
-	w.InsertSQL = w.RowWithoutKey.InsertSQL(e, 1)
+	w.InsertWithKeySQL = w.Row.insertSQL(e)
+	w.InsertSQL = w.RowWithoutKey.insertSQL(e)
 	if e.UseReturning {
 		w.InsertSQL += " RETURNING " + keyColumn
 	}

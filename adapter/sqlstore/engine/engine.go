@@ -58,8 +58,8 @@ type Engine struct {
 	// numberedParameters is true if parameters are written $1, $2, …, and false if they
 	// are question marks.
 	numberedParameters bool
-	// hasArrays: a parameter may be an array of ids. PostgreSQL plans a long list of parameters at each
-	// execution, which takes a third of its time, and an array once.
+	// hasArrays: a parameter may be an array of ids, or of the values of a column. PostgreSQL plans a long
+	// list of parameters at each execution, which takes a third of its time, and an array once.
 	hasArrays bool
 	// Inlines: the engine supports [Inline]. MariaDB would cut the column at group_concat_max_len without an error, and on
 	// SQLite a second statement costs no round trip.

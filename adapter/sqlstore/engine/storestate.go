@@ -26,15 +26,8 @@ func (e *Engine) renewState(ctx context.Context, pool *sql.DB) error {
 
 // completeState is renewState for a database whose migrations were interrupted before it.
 func (e *Engine) completeState(ctx context.Context, pool *sql.DB) error {
-	exists, err := e.hasTable(ctx, pool, StateTable)
-	if err != nil || !exists {
-		return err
-	}
-	err = pool.QueryRowContext(ctx, "SELECT 1 FROM "+StateTable+" WHERE identity = ''").Scan(new(int))
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil
-	case err != nil:
+	without, _, err := e.numbers(ctx, pool, StateTable, "SELECT 1 FROM "+StateTable+" WHERE identity = ''")
+	if err != nil || len(without) == 0 {
 		return err
 	}
 	return e.renewState(ctx, pool)

@@ -105,27 +105,39 @@ func (t *Tx) InsertRow(ctx context.Context, text string, arguments []any) (key i
 // maxInsertArguments bounds the arguments of an INSERT of many rows. SQLite allows 32,766.
 const maxInsertArguments = 8192
 
-// maxPreparedRows is the number of rows up to which a statement that inserts them is prepared. There are
+// maxPreparedRows is the number of rows up to which a statement with their values is prepared. There are
 // too many different statements for more rows.
 const maxPreparedRows = 4
 
 // InsertValues inserts any number of rows by a few statements, which end with suffix.
 func (t *Tx) InsertValues(ctx context.Context, table string, columns []string, rows [][]any, suffix string) error {
-	row := "(" + strings.Repeat("?, ", len(columns)-1) + "?)"
 	for chunk := range slices.Chunk(rows, maxInsertArguments/len(columns)) {
-		text := "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES " + strings.Repeat(row+", ", len(chunk)-1) + row + suffix
-		run := t.Exec
-		if len(chunk) > maxPreparedRows {
-			run = func(ctx context.Context, text string, arguments ...any) error {
-				_, err := t.Run(ctx, text, arguments...)
-				return err
-			}
+		text, arguments, prepare, err := t.InsertStatement(ctx, table, columns, chunk)
+		switch {
+		case err != nil:
+		case prepare:
+			err = t.Exec(ctx, text+suffix, arguments...)
+		default:
+			_, err = t.Run(ctx, text+suffix, arguments...)
 		}
-		if err := run(ctx, text, slices.Concat(chunk...)...); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// InsertStatement returns the statement that inserts rows, at least one, and its arguments. prepare reports whether
+// it is worth preparing.
+func (t *Tx) InsertStatement(ctx context.Context, table string, columns []string, rows [][]any) (text string, arguments []any, prepare bool, err error) {
+	if len(rows) > maxPreparedRows && t.DB.Engine.hasArrays {
+		if text, arguments, err = t.insertArrays(ctx, table, columns, rows); text != "" || err != nil {
+			return text, arguments, true, err
+		}
+	}
+	row := "(" + strings.Repeat("?, ", len(columns)-1) + "?)"
+	text = "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES " + strings.Repeat(row+", ", len(rows)-1) + row
+	return text, slices.Concat(rows...), len(rows) <= maxPreparedRows, nil
 }
 
 // Write runs f in a transaction and commits it if f returns nil. It retries the whole

@@ -60,19 +60,8 @@ func (e *Engine) numbers(ctx context.Context, pool *sql.DB, table, text string) 
 	if exists, err := e.hasTable(ctx, pool, table); err != nil || !exists {
 		return nil, false, err
 	}
-	rows, err := pool.QueryContext(ctx, text)
-	if err != nil {
-		return nil, true, err
-	}
-	defer func() { _ = rows.Close() }() // Err reports whether reading has failed
-	for rows.Next() {
-		var n int64
-		if err := rows.Scan(&n); err != nil {
-			return nil, true, err
-		}
-		all = append(all, n)
-	}
-	return all, true, rows.Err()
+	all, err = SelectColumn[int64](ctx, QueryOf(pool.QueryContext), text)
+	return all, true, err
 }
 
 // isForeign reports whether a database that notes no migrations has tables or views all the same,

@@ -1,0 +1,72 @@
+package engine_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+)
+
+// TestInsertValues inserts many rows at once, and the same rows one by one: the tables must be equal. Their texts are
+// those that the text of an array or of a statement could cut or change.
+func TestInsertValues(t *testing.T) {
+	sqltest.EachSQL(t, func(t *testing.T, e sqltest.Engine) {
+		db := openWith(t, e.Empty(t), false)
+		time, decimal := "TIMESTAMP(0)", "DECIMAL(12,4)"
+		switch e.Name {
+		case "sqlite":
+			time, decimal = "TEXT", "REAL"
+		case "mariadb":
+			time = "DATETIME"
+		}
+		for _, table := range []string{"at_once", "one_by_one"} {
+			create := "CREATE TABLE " + table + " (id BIGINT PRIMARY KEY, number INTEGER, price " + decimal + ", name VARCHAR(30), content TEXT, at " + time + ")"
+			if _, err := db.WriteStatements.Exec(t.Context(), create); err != nil {
+				t.Fatal(err)
+			}
+		}
+		columns := []string{"id", "Number", "price", "name", "content", "at"}
+		insert := func(table string, rows ...[]any) error {
+			return db.Write(t.Context(), "insert", func(tx *engine.Tx) error { return tx.InsertValues(t.Context(), table, columns, rows, "") })
+		}
+		var rows [][]any
+		for i, text := range []string{"", "NULL", `"`, `\`, `\"`, "{}", "a,b", " lead and trail ", "a\nb\r\tc", "'", "Größe", `\N`, "()", "$1", "?"} {
+			id := int64(i + 1)
+			rows = append(rows, []any{id, i - 1, "-12.5000", text, nil, "2012-03-04 05:06:07"}, []any{-id, nil, nil, nil, text + text, nil})
+		}
+		for part := range slices.Chunk(rows, len(rows)/2) { // the second by the statement that the first has left
+			if err := insert("at_once", part...); err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range part {
+				if err := insert("one_by_one", row); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		all := "SELECT COUNT(*) FROM at_once JOIN one_by_one ON at_once.id = one_by_one.id"
+		for _, column := range columns[1:] {
+			all += " AND (at_once." + column + " = one_by_one." + column + " OR COALESCE(at_once." + column + ", one_by_one." + column + ") IS NULL)"
+		}
+		if same, err := engine.SelectColumn[int](t.Context(), db.ReadStatements.Query, all); err != nil || !slices.Equal(same, []int{len(rows)}) {
+			t.Errorf("%v equal rows of %d, %v", same, len(rows), err)
+		}
+		if e.Name == "sqlite" { // which bounds no text
+			return
+		}
+		for i := range rows {
+			rows[i][0] = int64(1000 + i)
+		}
+		rows[7][3] = strings.Repeat("x", 31)
+		if err := insert("at_once", rows...); adapter.KindOf(err) != adapter.Invalid {
+			t.Errorf("a text that is too long: %v, want an error of kind invalid", err)
+		}
+		rows[7][3] = []byte("bytes")
+		if err := insert("at_once", rows...); err != nil {
+			t.Errorf("a value of another type: %v", err)
+		}
+	})
+}
