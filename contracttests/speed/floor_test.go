@@ -154,6 +154,7 @@ func newDatabaseFloor(driver, dsn string) (http.Handler, error) {
 	mux.HandleFunc("GET /api/rest/orders", orders.list)
 	mux.HandleFunc("PUT /api/rest/stockitems", writes.updateStock)
 	mux.HandleFunc("PUT /api/rest/stockitems/{id}", writes.updateStockItem)
+	mux.HandleFunc("PUT /api/rest/products/{id}/store/{store}", writes.updateProduct)
 	mux.HandleFunc("POST /api/rest/products", writes.createProduct)
 	return mux, nil
 }

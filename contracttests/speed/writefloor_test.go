@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// A writeFloor updates stock items and creates products: each request in one transaction with prepared
+// A writeFloor updates stock items, and creates and updates products: each request in one transaction with prepared
 // statements, as durable as the program's own. SQLite has one writer.
 type writeFloor struct {
 	driver string
 	pool   *sql.DB
 	turn   sync.Mutex // of SQLite's writer
 
-	stock, setStock, sku, product, stockItem, pointers *floorStmt
+	stock, setStock, sku, product, stockItem, pointers, stored, value, touch *floorStmt
 }
 
 // productColumns are the columns that a new product sets, in the order of the arguments of createProduct.
@@ -48,7 +48,11 @@ func newWriteFloor(driver, dsn string) (f *writeFloor, err error) {
 	for stmt, text := range map[**floorStmt]string{
 		&f.stock:    "SELECT " + columnList("", stockFields) + " FROM stock_item WHERE item_id = ?1" + lock,
 		&f.setStock: "UPDATE stock_item SET qty = ?1, is_in_stock = ?2, low_stock_date = ?3 WHERE item_id = ?4",
-		&f.sku:      "SELECT entity_id FROM product WHERE sku_folded = ?1",
+		&f.stored:   "SELECT name, short_description, price FROM product WHERE entity_id = ?1" + lock,
+		&f.value: "INSERT INTO product_value (product_id, store_id, attribute, value, value_folded) VALUES (?1, ?2, ?3, ?4, ?5)" +
+			" ON CONFLICT (product_id, store_id, attribute) DO UPDATE SET value = excluded.value, value_folded = excluded.value_folded",
+		&f.touch: "UPDATE product SET price = ?1, updated_at = ?2 WHERE entity_id = ?3",
+		&f.sku:   "SELECT entity_id FROM product WHERE sku_folded = ?1",
 		&f.product: "INSERT INTO product (" + columnList("", productColumns) + ") VALUES (" + parameters(len(productColumns)) +
 			") RETURNING entity_id",
 		&f.pointers:  "INSERT INTO product_image_pointer (product_id, store_id, type) VALUES (?1, 0, 'image'), (?1, 0, 'small_image'), (?1, 0, 'thumbnail')",
@@ -184,6 +188,38 @@ func (f *writeFloor) createProduct(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Location", "/api/rest/products/"+strconv.FormatInt(key, 10))
 	w.WriteHeader(http.StatusOK)
+}
+
+// updateProduct answers PUT /products/:id/store/:store for a name, a short description and a price.
+func (f *writeFloor) updateProduct(w http.ResponseWriter, r *http.Request) {
+	var p newProduct
+	err := json.NewDecoder(r.Body).Decode(&p)
+	if err == nil {
+		err = f.inTx(r.Context(), func(tx *sql.Tx) error {
+			return f.saveProduct(r.Context(), tx, r.PathValue("id"), r.PathValue("store"), &p)
+		})
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.WriteHeader(http.StatusOK)
+}
+
+// saveProduct stores the texts of a product at a store view, and its price, which all views share.
+func (f *writeFloor) saveProduct(ctx context.Context, tx *sql.Tx, id, store string, p *newProduct) error {
+	found := false
+	err := each(ctx, f.stored.in(ctx, tx), make([]any, 3), func() error { found = true; return nil }, id)
+	if err != nil || !found {
+		return errors.Join(err, sql.ErrNoRows)
+	}
+	for attribute, value := range map[string]string{"name": p.Name, "short_description": p.ShortDescription} {
+		if _, err := f.value.in(ctx, tx).ExecContext(ctx, id, store, attribute, value, strings.ToUpper(value)); err != nil {
+			return err
+		}
+	}
+	_, err = f.touch.in(ctx, tx).ExecContext(ctx, p.Price, time.Now().UTC().Format(time.DateTime), id)
+	return err
 }
 
 // insert inserts a product and its parts, after it has looked for another with its SKU.

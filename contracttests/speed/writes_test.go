@@ -62,6 +62,13 @@ func writes() []writing {
 			r.status = http.StatusMultiStatus
 			return r
 		}},
+		{"product at a store view", func() request {
+			bodies := make([]string, 200)
+			for i := range bodies {
+				bodies[i] = fmt.Sprintf(`{"name":"Name %d","short_description":"Text %d","price":%d.5}`, i, i, 10+i)
+			}
+			return write(http.MethodPut, "/api/rest/products/7/store/1", bodies...)
+		}},
 		{"product", func() request {
 			// More than both servers can create, each with an SKU and a URL key of its own.
 			bodies := make([]string, 60_000)
