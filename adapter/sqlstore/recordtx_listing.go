@@ -1,7 +1,12 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
+
+	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
@@ -43,6 +48,10 @@ const listingRowsOfSQL = `SELECT store.store_id, product.entity_id, ` + stockSta
 			WHERE product_value.product_id = product.entity_id
 			AND product_value.store_id = store.store_id AND LOWER(product_value.attribute) = 'status'), 1) = 1`
 
+// presentListingSQL selects the present rows of product_listing, with a condition on their products behind it. A stock
+// state is negative: -1 stands for 0.
+const presentListingSQL = ` UNION ALL SELECT store_id, product_id, -1 - stock_state FROM product_listing WHERE `
+
 // restockListingSQL sets the stock of rows of product_listing that have another one, with a condition
 // after it.
 const restockListingSQL = `UPDATE product_listing SET stock_state = ` + stockOfRowSQL + ` WHERE stock_state <> ` + stockOfRowSQL + ` AND `
@@ -56,6 +65,73 @@ const stockOfRowSQL = `(SELECT ` + stockStateSQL + ` FROM product
 
 // insertListingSQL inserts the rows that a statement behind it selects.
 const insertListingSQL = "INSERT INTO product_listing (store_id, product_id, stock_state) "
+
+// Saved updates the listing rows of some products, or of all. It reads the rows first, as most writes of a product
+// change none.
+func (t *Tx) Saved(ctx context.Context, products ...adapter.Key) error {
+	if len(products) == 0 {
+		return t.records.RebuildListing(ctx, t.Tx)
+	}
+	if !t.records.hasListingTable {
+		return nil
+	}
+	for chunk := range slices.Chunk(products, engine.IDsPerStatement) {
+		arguments := engine.KeyArguments(chunk)
+		text := listingRowsOfSQL + " AND " + engine.InList("product.entity_id", arguments) + presentListingSQL + engine.InList("product_id", arguments)
+		missing, gone := map[listingID]int64{}, map[listingID]int64{}
+		err := engine.EachRow(ctx, t.Query, func(rows engine.Rows) error {
+			var id listingID
+			var state int64
+			err := rows.Scan(&id.store, &id.product, &state)
+			if state < 0 {
+				gone[id] = -1 - state
+			} else {
+				missing[id] = state
+			}
+			return err
+		}, text, slices.Concat(arguments, arguments)...)
+		if err != nil {
+			return err
+		}
+		for id, state := range missing {
+			if present, ok := gone[id]; ok && present == state {
+				delete(missing, id)
+				delete(gone, id)
+			}
+		}
+		if err := t.relist(ctx, missing, gone); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A listingID identifies a row of product_listing.
+type listingID struct{ store, product int64 }
+
+// relist deletes rows of product_listing and then inserts rows with their stock states.
+func (t *Tx) relist(ctx context.Context, missing, gone map[listingID]int64) error {
+	stores := map[int64][]any{} // by product
+	for id := range gone {
+		stores[id.product] = append(stores[id.product], id.store)
+	}
+	for _, product := range slices.Sorted(maps.Keys(stores)) {
+		text := "DELETE FROM product_listing WHERE product_id = ? AND " + engine.InList("store_id", stores[product])
+		if _, err := t.Run(ctx, text, append([]any{product}, stores[product]...)...); err != nil {
+			return err
+		}
+	}
+	var rows [][]any
+	for _, id := range slices.SortedFunc(maps.Keys(missing), listingID.compare) {
+		rows = append(rows, []any{id.store, id.product, missing[id]})
+	}
+	return t.InsertValues(ctx, "product_listing", []string{"store_id", "product_id", "stock_state"}, rows, "")
+}
+
+// compare compares two rows in the order of the primary key, in which all transactions insert them.
+func (id listingID) compare(other listingID) int {
+	return cmp.Or(cmp.Compare(id.store, other.store), cmp.Compare(id.product, other.product))
+}
 
 // RebuildListing rebuilds all rows of the product listing. A transaction must call it
 // at its end if it moved a store view to another website or changed several products.

@@ -130,26 +130,6 @@ func (t *Tx) SetPrices(ctx context.Context, list string, changes ...rules.PriceC
 	return t.InsertValues(ctx, table, columnsWithoutKey, keyless, "")
 }
 
-// Saved updates the listing rows of some products, or of all.
-func (t *Tx) Saved(ctx context.Context, products ...adapter.Key) error {
-	if len(products) == 0 {
-		return t.records.RebuildListing(ctx, t.Tx)
-	}
-	if !t.records.hasListingTable {
-		return nil
-	}
-	for chunk := range slices.Chunk(products, engine.IDsPerStatement) {
-		arguments := engine.KeyArguments(chunk)
-		if err := t.Exec(ctx, "DELETE FROM product_listing WHERE "+engine.InList("product_id", arguments), arguments...); err != nil {
-			return err
-		}
-		if err := t.Exec(ctx, insertListingSQL+listingRowsOfSQL+" AND "+engine.InList("product.entity_id", arguments), arguments...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Restocked updates the stock in the listing rows of some products.
 func (t *Tx) Restocked(ctx context.Context, products ...adapter.Key) error {
 	if !t.records.hasListingTable {
