@@ -171,15 +171,15 @@ type Database struct {
 	*engine.DB
 	*RecordSet
 	media           media.Store // nil: images cannot be stored
-	mediaObjects    bool        // the rows of media files have the keys of objects
-	hasListingTable bool        // product_listing is a table, which needs updates, not a view
+	mediaTable      media.Table
+	hasListingTable bool // product_listing is a table, which needs updates, not a view
 	growth          growth
 }
 
 // newDatabase wraps db with the record layout and media store. Kinds: Unavailable, Internal.
-func newDatabase(ctx context.Context, db *engine.DB, records *RecordSet, media media.Store) (*Database, error) {
+func newDatabase(ctx context.Context, db *engine.DB, records *RecordSet, files media.Store) (*Database, error) {
 	isTable, err := db.IsTable(ctx, "product_listing")
-	return &Database{DB: db, RecordSet: records, media: media, mediaObjects: media != nil && media.HasObjects(), hasListingTable: isTable}, err
+	return &Database{DB: db, RecordSet: records, media: files, mediaTable: media.Table{HasObjects: files != nil && files.HasObjects()}, hasListingTable: isTable}, err
 }
 
 // Media returns the media store, or nil if there is none.

@@ -62,7 +62,7 @@ func (db *DB) ResetAnnounced(ctx context.Context, data *adapter.Dataset, announc
 			}
 		}
 		// Only a transaction that has locked a product reserves names, so none can now.
-		if media, err = db.records.MediaFiles(ctx, tx.Query); err != nil {
+		if media, err = db.records.mediaTable.Files(ctx, tx.Query); err != nil {
 			return err
 		}
 		if _, err := tx.Run(ctx, "DELETE FROM media_file"); err != nil {

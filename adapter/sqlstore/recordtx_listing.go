@@ -111,13 +111,8 @@ type listingID struct{ store, product int64 }
 
 // relist deletes rows of product_listing and then inserts rows with their stock states.
 func (t *Tx) relist(ctx context.Context, missing, gone map[listingID]int64) error {
-	stores := map[int64][]any{} // by product
-	for id := range gone {
-		stores[id.product] = append(stores[id.product], id.store)
-	}
-	for _, product := range slices.Sorted(maps.Keys(stores)) {
-		text := "DELETE FROM product_listing WHERE product_id = ? AND " + engine.InList("store_id", stores[product])
-		if _, err := t.Run(ctx, text, append([]any{product}, stores[product]...)...); err != nil {
+	for _, id := range slices.SortedFunc(maps.Keys(gone), listingID.compare) {
+		if err := t.Exec(ctx, "DELETE FROM product_listing WHERE store_id = ? AND product_id = ?", id.store, id.product); err != nil {
 			return err
 		}
 	}
@@ -128,7 +123,7 @@ func (t *Tx) relist(ctx context.Context, missing, gone map[listingID]int64) erro
 	return t.InsertValues(ctx, "product_listing", []string{"store_id", "product_id", "stock_state"}, rows, "")
 }
 
-// compare compares two rows in the order of the primary key, in which all transactions insert them.
+// compare compares two rows in the order of the primary key, in which all transactions change them.
 func (id listingID) compare(other listingID) int {
 	return cmp.Or(cmp.Compare(id.store, other.store), cmp.Compare(id.product, other.product))
 }

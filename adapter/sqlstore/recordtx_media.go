@@ -19,13 +19,16 @@ func (d ruled) MissingContent(ctx context.Context, names []string) ([]string, er
 	if d.DB.media == nil {
 		return nil, &adapter.Error{Kind: adapter.Unsupported, Op: op, Err: media.ErrNoFolder}
 	}
-	reserved, err := reservedFiles(ctx, d.DB.ReadStatements.Query, names)
+	reserved, err := d.DB.mediaTable.Taken(ctx, d.DB.ReadStatements.Query, names)
 	if err != nil {
 		return nil, d.DB.WrapError(ctx, op, err)
 	}
 	here := make(map[string]bool, len(reserved))
 	for _, name := range reserved {
-		file, err := d.DB.fileRef(ctx, name)
+		file := media.Ref{Name: name}
+		if d.DB.mediaTable.HasObjects {
+			file, _, err = d.DB.mediaTable.Find(ctx, d.DB.ReadStatements.Query, name)
+		}
 		if err == nil {
 			here[name], err = d.DB.media.Exists(ctx, file)
 		}
@@ -36,48 +39,9 @@ func (d ruled) MissingContent(ctx context.Context, names []string) ([]string, er
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return here[name] }), nil
 }
 
-// fileRef returns the location of the bytes of a file whose name is taken.
-func (db *Database) fileRef(ctx context.Context, name string) (media.Ref, error) {
-	file := media.Ref{Name: name}
-	if !db.mediaObjects {
-		return file, nil
-	}
-	var object sql.NullString
-	err := engine.First(db.ReadStatements.Query(ctx, "SELECT object FROM media_file WHERE file = ?", name)).Scan(&object)
-	file.Object = object.String
-	return file, err
-}
-
-// MediaFiles returns the locations of the bytes of all files.
-func (db *Database) MediaFiles(ctx context.Context, query engine.QueryFunc) ([]media.Ref, error) {
-	columns := "file, NULL"
-	if db.mediaObjects {
-		columns = "file, object"
-	}
-	return engine.CollectRows(ctx, query, func(rows engine.Rows) (media.Ref, error) { return media.ScanRef(rows.Scan) }, "SELECT "+columns+" FROM media_file")
-}
-
-// reservedFiles returns the given names that are taken.
-func reservedFiles(ctx context.Context, query engine.QueryFunc, names []string) ([]string, error) {
-	var reserved []string
-	for chunk := range slices.Chunk(names, engine.IDsPerStatement) {
-		arguments := make([]any, len(chunk), engine.IDsPerStatement)
-		for i, name := range chunk {
-			arguments[i] = name
-		}
-		arguments = engine.PadToPowerOfTwo(arguments)
-		names, err := engine.SelectColumn[string](ctx, query, "SELECT file FROM media_file WHERE "+engine.InList("file", arguments), arguments...)
-		if err != nil {
-			return nil, err
-		}
-		reserved = append(reserved, names...)
-	}
-	return reserved, nil
-}
-
 // Files returns the given names of media files that are taken.
 func (t *Tx) Files(ctx context.Context, names ...string) ([]string, error) {
-	return reservedFiles(ctx, t.Query, names)
+	return t.records.mediaTable.Taken(ctx, t.Query, names)
 }
 
 // FreeNumber returns the first free number of a series, from a given one on.
@@ -173,16 +137,10 @@ func (db *Database) RemoveAbandonedMedia(ctx context.Context) (removed int, err 
 		return 0, nil
 	}
 	err = db.media.Abandoned(ctx, func(objects []string) ([]string, error) {
-		arguments := make([]any, len(objects))
-		for i, object := range objects {
-			arguments[i] = object
-		}
-		arguments = engine.PadToPowerOfTwo(arguments)
-		used, err := engine.SelectColumn[string](ctx, db.ReadStatements.Query, "SELECT object FROM media_file WHERE "+engine.InList("object", arguments), arguments...)
+		unused, err := db.mediaTable.Unused(ctx, db.ReadStatements.Query, objects)
 		if err != nil {
 			return nil, err
 		}
-		unused := slices.DeleteFunc(slices.Clone(objects), func(object string) bool { return slices.Contains(used, object) })
 		removed += len(unused)
 		return unused, nil
 	})
@@ -196,20 +154,14 @@ func (db *Database) OpenMedia(ctx context.Context, name string) (*adapter.MediaF
 	if db.media == nil || !rules.ValidFileName(name) {
 		return nil, notFound
 	}
-	columns := "media_type, NULL"
-	if db.mediaObjects {
-		columns = "media_type, object"
-	}
-	var mediaType string
-	var object sql.NullString
-	err := engine.First(db.ReadStatements.Query(ctx, "SELECT "+columns+" FROM media_file WHERE file = ?", name)).Scan(&mediaType, &object)
+	ref, mediaType, err := db.mediaTable.Find(ctx, db.ReadStatements.Query, name)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, notFound
 	case err != nil: // may match fs.ErrNotExist as well: the server's socket is gone
 		return nil, db.WrapError(ctx, op, err)
 	}
-	file, err := db.media.Open(ctx, media.Ref{Name: name, Object: object.String})
+	file, err := db.media.Open(ctx, ref)
 	switch {
 	case errors.Is(err, adapter.ErrMediaUnavailable): // not a failure of the database
 		return nil, err

@@ -133,7 +133,7 @@ func (s *saving) addTables(ctx context.Context, tables []*Table) (files []media.
 
 // mediaFiles returns where the bytes of all images are, in the order of their names.
 func mediaFiles(ctx context.Context, query engine.QueryFunc) (files []media.Ref, err error) {
-	files, err = engine.CollectRows(ctx, query, func(rows engine.Rows) (media.Ref, error) { return media.ScanRef(rows.Scan) }, "SELECT file, "+objectColumn+" FROM "+mediaTable)
+	files, err = media.Table{HasObjects: true}.Files(ctx, query)
 	slices.SortFunc(files, func(a, b media.Ref) int { return strings.Compare(a.Name, b.Name) })
 	return files, err
 }

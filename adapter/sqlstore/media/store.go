@@ -2,7 +2,6 @@ package media
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"io"
 
@@ -12,14 +11,6 @@ import (
 // A Ref locates the bytes of a media file: under the key Object if the row of the file has one, and
 // otherwise under Name.
 type Ref struct{ Name, Object string }
-
-// ScanRef reads a row of a name and an object, which may be null. scan is the Scan method of the rows.
-func ScanRef(scan func(dest ...any) error) (file Ref, err error) {
-	var object sql.NullString
-	err = scan(&file.Name, &object)
-	file.Object = object.String
-	return file, err
-}
 
 // A Store stores the bytes of media files. It is safe for concurrent use. Errors of a file that is
 // not there match [fs.ErrNotExist]; others match [adapter.ErrMediaUnavailable].
