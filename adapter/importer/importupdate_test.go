@@ -22,7 +22,7 @@ func notedImport(t *testing.T, s *apptest.Imported) time.Time {
 	t.Helper()
 	db := apptest.OpenRecords(t, sqlstore.Options{DSN: s.Commands.Get("PORTICO_SQL_DSN")})
 	defer func() { _ = db.Close() }()
-	text, _, err := db.Evidence(t.Context(), "import")
+	text, _, err := db.Evidence().Last(t.Context(), "import")
 	if err != nil {
 		t.Fatal(err)
 	}

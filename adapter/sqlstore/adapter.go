@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/idmap"
@@ -63,7 +62,7 @@ func (a *RecordAdapter) Import(ctx context.Context, batch []adapter.Aggregate, o
 	}
 	outcomes, err := a.importAnnounced(ctx, batch, o)
 	if err == nil && !o.DryRun && !a.trial {
-		a.db.renewStatistics(ctx, batch, outcomes)
+		a.db.statistics.Renew(ctx, a.db.DB, batch, outcomes)
 	}
 	return outcomes, err
 }
@@ -173,7 +172,7 @@ type Database struct {
 	media           media.Store // nil: images cannot be stored
 	mediaTable      media.Table
 	hasListingTable bool // product_listing is a table, which needs updates, not a view
-	growth          growth
+	statistics      coordination.Statistics
 }
 
 // newDatabase wraps db with the record layout and media store. Kinds: Unavailable, Internal.
@@ -184,12 +183,3 @@ func newDatabase(ctx context.Context, db *engine.DB, records *RecordSet, files m
 
 // Media returns the media store, or nil if there is none.
 func (db *Database) Media() media.Store { return db.media }
-
-// A growth counts the records that imports of this process have created, by resource. PostgreSQL
-// renews the statistics of its tables from time to time; without them it mistakes the few rows
-// that a batch concerns for most of a table, and reads all of it for every batch, or for every row
-// that refers to it.
-type growth struct {
-	mu      sync.Mutex
-	created map[adapter.Resource]int64
-}

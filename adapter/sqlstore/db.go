@@ -12,7 +12,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/sqlstore/backups"
@@ -106,11 +105,11 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	} else {
 		err = opened.Ping(ctx)
 	}
-	if err == nil {
-		err = createMediaDir(o)
+	if err == nil && o.Media == nil && o.MediaDir != "" {
+		_, err = media.OpenFolder(o.MediaDir)
 	}
 	if err == nil {
-		db.records, err = newDatabase(ctx, opened, NewRecordSet(opened, schemas), openMedia(o, media.Claim{DB: opened}))
+		db.records, err = newDatabase(ctx, opened, NewRecordSet(opened, schemas), media.Claim{DB: opened}.Open(o.Media, o.MediaDir, o.DSN))
 	}
 	if err != nil {
 		err = opened.WrapError(ctx, op, err)
@@ -185,6 +184,9 @@ func (db *DB) WriteOwners() coordination.OwnerTable {
 	return coordination.NewOwnerTable(db.records.DB, db.records.Schemas)
 }
 
+// Evidence returns the results that processes keep for each other.
+func (db *DB) Evidence() coordination.Evidence { return coordination.NewEvidence(db.records.DB) }
+
 // RebuildListing rebuilds the product listing, the table product_listing, after another
 // program has changed the tables it is derived from. Kinds: Unavailable, Internal.
 func (db *DB) RebuildListing(ctx context.Context) error {
@@ -205,48 +207,6 @@ func (db *DB) RemoveAbandonedMedia(ctx context.Context) (int, error) {
 	return db.records.RemoveAbandonedMedia(ctx)
 }
 
-// maxEvidence is the maximum size of a result in bytes.
-const maxEvidence = 48 << 10
-
-// NoteEvidence stores a result, in place of the last one of that name. Processes that share
-// the database read it with Evidence. Kinds: Invalid for a content that is too long,
-// Unavailable, Internal.
-func (db *DB) NoteEvidence(ctx context.Context, name, content string) error {
-	return db.records.Write(ctx, opNoteEvidence, func(tx *engine.Tx) error { return noteEvidence(ctx, tx, name, content) })
-}
-
-const opNoteEvidence = "note evidence"
-
-// noteEvidence is NoteEvidence within a transaction.
-func noteEvidence(ctx context.Context, tx *engine.Tx, name, content string) error {
-	if len(content) > maxEvidence {
-		return &adapter.Error{Kind: adapter.Invalid, Op: opNoteEvidence, Err: fmt.Errorf("%s has %d bytes, and at most %d can be stored", name, len(content), maxEvidence)}
-	}
-	if err := forgetEvidence(ctx, tx, name); err != nil {
-		return err
-	}
-	_, err := tx.Run(ctx, "INSERT INTO evidence (name, content, noted_ms) VALUES (?, ?, ?)", name, content, time.Now().UnixMilli())
-	return err
-}
-
-// forgetEvidence deletes the result of a name.
-func forgetEvidence(ctx context.Context, tx *engine.Tx, name string) error {
-	_, err := tx.Run(ctx, "DELETE FROM evidence WHERE name = ?", name)
-	return err
-}
-
-// Evidence returns the last result of a name and the time when it was noted, or "" if there
-// is none. Kinds: Unavailable, Internal.
-func (db *DB) Evidence(ctx context.Context, name string) (content string, at time.Time, err error) {
-	err = engine.EachRow(ctx, db.records.ReadStatements.Query, func(rows engine.Rows) error {
-		var ms int64
-		err := rows.Scan(&content, &ms)
-		at = time.UnixMilli(ms).UTC()
-		return err
-	}, "SELECT content, noted_ms FROM evidence WHERE name = ?", name)
-	return content, at, db.records.WrapError(ctx, "read evidence", err)
-}
-
 // Backup writes an archive of all tables at one moment, and of the images that they name. program is
 // the version that the archive records as its maker. Kinds: Unsupported for a database of another
 // version, Unavailable, Internal.
@@ -264,7 +224,7 @@ func Restore(ctx context.Context, o Options, archive io.Reader, how backups.Opti
 	const op = "restore"
 	dsn := cmp.Or(o.DirectDSN, o.DSN) // restoring must not go through a pooler
 	claim := media.Claim{Identity: rand.Text(), TakeOver: how.TakeMedia}
-	if err := media.CheckNewFile(ctx, openMedia(o, claim), o.DSN); err != nil {
+	if err := media.CheckNewFile(ctx, claim.Open(o.Media, o.MediaDir, o.DSN), o.DSN); err != nil {
 		return nil, err
 	}
 	opened, err := engine.Open(engine.Options{DSN: dsn, PoolOptions: engine.PoolOptions{Create: true, Wrap: o.Wrap}})
@@ -273,8 +233,8 @@ func Restore(ctx context.Context, o Options, archive io.Reader, how backups.Opti
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	claim.DB = opened
-	manifest, err := backups.Restore(ctx, backups.Store{DB: opened, Media: openMedia(o, claim)}, archive, how)
-	if store := openMedia(o, media.Claim{DB: opened, TakeOver: true}); err == nil && store != nil {
+	manifest, err := backups.Restore(ctx, backups.Store{DB: opened, Media: claim.Open(o.Media, o.MediaDir, o.DSN)}, archive, how)
+	if store := (media.Claim{DB: opened, TakeOver: true}).Open(o.Media, o.MediaDir, o.DSN); err == nil && store != nil {
 		// The archive may be older than identities: then the database has one only now.
 		err = store.(*media.Owned).Claim(ctx)
 	}
@@ -293,7 +253,7 @@ func (db *DB) EraseCustomer(ctx context.Context, o ErasureOptions, note func(*Er
 			if err != nil {
 				return err
 			}
-			return noteEvidence(ctx, tx, erasureNote(o.Customer), content)
+			return db.Evidence().NoteIn(ctx, tx, erasureNote(o.Customer), content)
 		}
 	}
 	return erase(ctx, db.records.DB, o)
@@ -303,7 +263,7 @@ func (db *DB) EraseCustomer(ctx context.Context, o ErasureOptions, note func(*Er
 // ScrubErased then, as EraseCustomer may have been interrupted before it scrubbed the file. Kinds:
 // Unavailable, Internal.
 func (db *DB) UnendedErasure(ctx context.Context, customer adapter.Key) (note string, err error) {
-	note, _, err = db.Evidence(ctx, erasureNote(customer))
+	note, _, err = db.Evidence().Last(ctx, erasureNote(customer))
 	return note, err
 }
 
@@ -314,7 +274,7 @@ func (db *DB) ScrubErased(ctx context.Context) error { return scrub(ctx, db.reco
 // EndErasure deletes the note of EraseCustomer. Call it when somebody has the receipt. Kinds:
 // Unavailable, Internal.
 func (db *DB) EndErasure(ctx context.Context, customer adapter.Key) error {
-	return db.records.Write(ctx, "end erasure", func(tx *engine.Tx) error { return forgetEvidence(ctx, tx, erasureNote(customer)) })
+	return db.Evidence().Forget(ctx, erasureNote(customer))
 }
 
 // erasureNote is the name of the note of an erasure among the evidence.

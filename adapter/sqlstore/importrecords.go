@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/replica"
+	"github.com/portico-commerce/portico/adapter/sqlstore/backups"
 	"github.com/portico-commerce/portico/adapter/sqlstore/coordination"
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
@@ -135,9 +134,6 @@ func (s *Replica) lockRoot(ctx context.Context, tx *Tx, op string, root rootID, 
 	return err
 }
 
-// nextKeyPattern finds the next key in the text of CounterStatements.describe.
-var nextKeyPattern = regexp.MustCompile(` AUTO_INCREMENT=(\d+)`)
-
 // passOutside makes the keys that the database chooses later greater than the given ones, on
 // an engine that cannot do so within a transaction.
 func (db *Database) passOutside(ctx context.Context, passed map[adapter.Resource]adapter.Key) error {
@@ -150,14 +146,12 @@ func (db *Database) passOutside(ctx context.Context, passed map[adapter.Resource
 		if key <= 0 {
 			continue
 		}
-		var table, described string
-		if err := db.Writer.QueryRowContext(ctx, db.Engine.Counters.Describe(c)).Scan(&table, &described); err != nil {
+		last, err := backups.LastKey(ctx, db.DB, engine.QueryOf(db.Writer.QueryContext), c)
+		if err != nil {
 			return err
 		}
-		if next := nextKeyPattern.FindStringSubmatch(described); next != nil {
-			if n, err := strconv.ParseInt(next[1], 10, 64); err != nil || n > key {
-				continue
-			}
+		if last >= key {
+			continue
 		}
 		if _, err := db.Writer.ExecContext(ctx, db.Engine.Counters.ContinueAt(c, key+1)); err != nil {
 			return err

@@ -120,7 +120,7 @@ func TestSweep(t *testing.T) {
 func checkNote(t *testing.T, dsn string, found *migrate.Report) {
 	t.Helper()
 	db := apptest.OpenRecords(t, sqlstore.Options{DSN: dsn})
-	text, _, err := db.Evidence(t.Context(), plan.SweepEvidence)
+	text, _, err := db.Evidence().Last(t.Context(), plan.SweepEvidence)
 	if err != nil {
 		t.Fatal(err)
 	}

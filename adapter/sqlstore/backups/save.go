@@ -122,7 +122,7 @@ func (s *saving) addTables(ctx context.Context, tables []*Table) (files []media.
 		if t.counter == "" {
 			continue
 		}
-		last, err := lastKey(ctx, s.DB, engine.QueryOf(tx.QueryContext), engine.Counter{Table: t.Name, Column: t.counter})
+		last, err := LastKey(ctx, s.DB, engine.QueryOf(tx.QueryContext), engine.Counter{Table: t.Name, Column: t.counter})
 		if err != nil {
 			return nil, fmt.Errorf("the last key of table %s: %w", t.Name, err)
 		}
@@ -169,8 +169,8 @@ func (s *saving) addTable(ctx context.Context, tx *sql.Tx, t *Table) error {
 // nextKeyPattern finds the next key in the text of CounterStatements.Describe.
 var nextKeyPattern = regexp.MustCompile(` AUTO_INCREMENT=(\d+)`)
 
-// lastKey returns the last key that a counter gave, or 0.
-func lastKey(ctx context.Context, db *engine.DB, query engine.QueryFunc, c engine.Counter) (last int64, err error) {
+// LastKey returns the last key that a counter gave, or 0.
+func LastKey(ctx context.Context, db *engine.DB, query engine.QueryFunc, c engine.Counter) (last int64, err error) {
 	if db.Engine.Counters.Describe == nil {
 		err = engine.First(query(ctx, db.Engine.Counters.Last(c))).Scan(&last)
 		return last, err

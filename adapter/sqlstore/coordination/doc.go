@@ -25,6 +25,8 @@
 //     it once a second, and an importer waits until all processes have noticed the import
 //     ([ImportWatch.Announce]). Changes at a backend are announced by [ImportWatch.Changed]. The
 //     protocol is in changes.go.
+//  7. [Evidence] holds the last results of sweeps and imports for the other processes, and
+//     [Statistics] decides when an import renews the statistics of a server.
 //
 // # How it is tested
 //

@@ -28,13 +28,14 @@ const (
 	tempMaxAge = time.Hour
 )
 
-// OpenFolder creates the directory, for its owner alone, if only the directory itself is missing.
+// OpenFolder creates the directory, for its owner alone, if only the directory itself is missing. Kinds: Unavailable.
 func OpenFolder(directory string) (*Folder, error) {
-	if err := os.Mkdir(directory, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
+	err := os.Mkdir(directory, 0o700)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		_, err = os.ReadDir(directory)
 	}
-	if _, err := os.ReadDir(directory); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, &adapter.Error{Kind: adapter.Unavailable, Op: "open media folder", Err: err}
 	}
 	return &Folder{Directory: directory}, nil
 }

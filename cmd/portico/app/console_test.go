@@ -266,7 +266,7 @@ func newConsoleShop(t *testing.T) *planShop {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := db.NoteEvidence(t.Context(), name, string(text)); err != nil {
+		if err := db.Evidence().Note(t.Context(), name, string(text)); err != nil {
 			t.Fatal(err)
 		}
 	}

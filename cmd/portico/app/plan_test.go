@@ -415,7 +415,7 @@ func (s *planShop) noteImport(parked ...coordination.Parked) {
 	if err := db.Imports().Park(s.t.Context(), "magento1", parked...); err != nil {
 		s.t.Fatal(err)
 	}
-	if err := db.NoteEvidence(s.t.Context(), plan.ImportEvidence, `{"at":"`+time.Now().Format(time.RFC3339)+`","database":"shop"}`); err != nil {
+	if err := db.Evidence().Note(s.t.Context(), plan.ImportEvidence, `{"at":"`+time.Now().Format(time.RFC3339)+`","database":"shop"}`); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -46,7 +46,7 @@ func (o *compareOptions) note(ctx context.Context, result *Report) (err error) {
 	if err != nil {
 		return fmt.Errorf("--note: %w", err)
 	}
-	return errors.Join(db.NoteEvidence(ctx, plan.SweepEvidence, string(text)), db.NoteEvidence(ctx, plan.SweptFieldsEvidence, fields), db.Close())
+	return errors.Join(db.Evidence().Note(ctx, plan.SweepEvidence, string(text)), db.Evidence().Note(ctx, plan.SweptFieldsEvidence, fields), db.Close())
 }
 
 // maxSweptFields is the maximum size of these fields in bytes, as of all evidence.

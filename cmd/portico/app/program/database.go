@@ -186,7 +186,7 @@ func ExplainInUse(err error) error {
 
 // Noted returns the evidence that a store holds under name, or nil.
 func Noted[T any](ctx context.Context, db *sqlstore.DB, name string) (*T, error) {
-	text, _, err := db.Evidence(ctx, name)
+	text, _, err := db.Evidence().Last(ctx, name)
 	if err != nil || text == "" {
 		return nil, err
 	}

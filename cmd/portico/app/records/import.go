@@ -197,7 +197,7 @@ func noteImport(ctx context.Context, db *sqlstore.DB, done plan.Import) error {
 	if err != nil {
 		return err
 	}
-	return db.NoteEvidence(ctx, plan.ImportEvidence, string(text))
+	return db.Evidence().Note(ctx, plan.ImportEvidence, string(text))
 }
 
 // transfer returns the options of an import with the flags.

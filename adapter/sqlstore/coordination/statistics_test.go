@@ -1,4 +1,4 @@
-package sqlstore
+package coordination
 
 import (
 	"slices"
@@ -26,7 +26,7 @@ func TestGrowth(t *testing.T) {
 		{"the tables of images are empty when products are stored", []batch{{product, 9000, true}, {images, 499, false}, {images, 1, true}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var g growth
+			var g Statistics
 			for i, b := range c.batches {
 				outcomes := slices.Repeat([]adapter.Imported{{Outcome: adapter.ImportCreated}}, b.created)
 				outcomes = append(outcomes, adapter.Imported{Outcome: adapter.ImportEqual})
@@ -44,7 +44,7 @@ func TestChangesAreNoGrowth(t *testing.T) {
 	product := adapter.Aggregate{Record: adapter.NewRecord(&adapter.Schema{Resource: adapter.Products})}
 	images := adapter.Aggregate{Record: product.Record, PartsOnly: true, PartsOf: []adapter.Resource{adapter.ProductImages}}
 	changed := slices.Repeat([]adapter.Imported{{Outcome: adapter.ImportChanged}}, 500)
-	var g growth
+	var g Statistics
 	if g.add(slices.Repeat([]adapter.Aggregate{product}, 500), changed) {
 		t.Error("the statistics are renewed after changes of products")
 	}
