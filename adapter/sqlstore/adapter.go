@@ -178,6 +178,9 @@ type Database struct {
 // newDatabase wraps db with the record layout and media store. Kinds: Unavailable, Internal.
 func newDatabase(ctx context.Context, db *engine.DB, records *RecordSet, files media.Store) (*Database, error) {
 	isTable, err := db.IsTable(ctx, "product_listing")
+	if err == nil {
+		records.Products.counted, err = isCounted(ctx, db)
+	}
 	return &Database{DB: db, RecordSet: records, media: files, mediaTable: media.Table{HasObjects: files != nil && files.HasObjects()}, hasListingTable: isTable}, err
 }
 

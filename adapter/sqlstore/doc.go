@@ -86,6 +86,9 @@
 // the store view, 0 for one that is sold out, and 2 for one that is in stock only where stock is not
 // managed by default.
 //
+// On PostgreSQL, triggers of the tables of the migrations count the products of each block of ids, for
+// pages deep in long lists. Lists of views are read without counts.
+//
 // An attribute can be changed if the engine can update its column: a plain column of a view over
 // one table, such as qty above, or a column that an INSTEAD OF trigger handles (PostgreSQL,
 // SQLite). Changing any other attribute fails with kind Unsupported; on SQLite the trigger decides.
@@ -100,7 +103,7 @@
 // reading store. Imports also write category_value. write_lock and media_file must be tables as in
 // the migrations; for imports import_state, import_change, import_process and store_state, too; for
 // imports with a source imported_record, import_source, import_position, import_parked and
-// import_digest; for leases the table lease; and for NoteEvidence and EraseCustomer the table
+// import_digest; for leases the table lease; and for Evidence and EraseCustomer the table
 // evidence. A new comment inserts a row of order_comment, and updates status and updated_at of its
 // sales_order and updated_at of its rows of order_item. Records are locked by SELECT … FOR UPDATE
 // on the view, so the view must not group, and an outer join must be written as a subquery as

@@ -19,6 +19,17 @@ func (s products) List(ctx context.Context, p *adapter.ListParams) (*adapter.Lis
 	if err != nil {
 		return nil, err
 	}
+	if s.isCounted(&list) {
+		switch {
+		case p.Count:
+			return s.countByBlocks(ctx, &list)
+		case p.Query.Offset >= 2<<blockBits:
+			if err := s.skipBlocks(ctx, &list); err != nil {
+				return nil, s.db.WrapError(ctx, "list products", err)
+			}
+			p = list.ListParams
+		}
+	}
 	wanted, err := s.RequestedParts(&p.Query, p.With)
 	if err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ type recordStore struct {
 	OwnIndexes, allIndexes []int
 	ScannerPool            *sync.Pool
 	engine.WritePlan
+	counted bool // the table product_count holds how many products there are
 }
 
 func newStore(db *engine.DB, t *engine.Table) *recordStore {

@@ -27,6 +27,7 @@ import (
 //	page-1-ms, page-1-p99-ms  the first page: median, and 99th percentile
 //	page-5000/page-1          page 5,000 as a client sees it that reads it again
 //	walked/page-1             pages from 5,000 on, one after the other
+//	cold/page-1               pages from 5,000 on, each after a write of a product, which ends all known positions
 //	direct/page-1             pages from 6,000 on, each for the first time and none after the one
 //	                          before it
 //	last/page-1               the last page, again
@@ -75,7 +76,8 @@ func clients(b *testing.B, p *apptest.Process) map[string]*apptest.Client {
 // benchmarkPages measures pages of lists, and single reads.
 func benchmarkPages(b *testing.B, dsn string) {
 	p := serveCatalog(b, dsn)
-	for role, client := range clients(b, p) {
+	all := clients(b, p)
+	for role, client := range all {
 		b.Run(role, func(b *testing.B) {
 			limit := map[string]int{"guest": 10, "admin": 100}[role]
 			page := func(n int) { mustGet(b, client, fmt.Sprintf("/products?limit=%d&page=%d", limit, n)) }
@@ -93,6 +95,15 @@ func benchmarkPages(b *testing.B, dsn string) {
 				func(int) { page(last) },
 				func(i int) { mustGet(b, client, "/products/"+strconv.Itoa(someID(i))) },
 			)
+			var cold durations
+			for i := range 21 {
+				path, change := "/products/"+strconv.Itoa(someID(i)), fmt.Sprintf(`{"price":%d}`, i+1)
+				if got, err := all["admin"].Call(b.Context(), http.MethodPut, path, change); err != nil || got.Status != http.StatusOK {
+					b.Fatalf("PUT %s: %d %v %.200s", path, got.Status, err, got.Body)
+				}
+				cold = append(cold, takeTurns(1, func(int) { page(deep + i) })[0]...)
+			}
+			page(deep + 999)
 			direct := takeTurns(21, func(i int) { page(deep + 2000 + 7*i) })[0]
 			first := took[0].median()
 			b.ReportMetric(first, "page-1-ms")
@@ -100,6 +111,7 @@ func benchmarkPages(b *testing.B, dsn string) {
 			b.ReportMetric(took[1].median()/first, fmt.Sprintf("page-%d/page-1", deep))
 			b.ReportMetric(took[1].quantile(0.99), fmt.Sprintf("page-%d-p99-ms", deep))
 			b.ReportMetric(took[2].median()/first, "walked/page-1")
+			b.ReportMetric(cold.median()/first, "cold/page-1")
 			b.ReportMetric(direct.median()/first, "direct/page-1")
 			b.ReportMetric(took[3].median()/first, "last/page-1")
 			b.ReportMetric(took[4].median(), "read-ms")

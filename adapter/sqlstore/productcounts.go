@@ -1,0 +1,92 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+)
+
+// On PostgreSQL the table product_count holds the number of products in each block of ids: of all products, and of the
+// products that each store view lists. Triggers keep it, as migration 30 describes.
+
+const (
+	blockBits   = 10 // a block has so many bits of an id
+	allProducts = -1 // in place of a store view
+	// areProductsCounted returns a row if the tables have their triggers (a table may have been replaced since), and if the
+	// user may read the counts.
+	areProductsCounted = `SELECT 1 FROM pg_trigger WHERE tgname IN ('product_counted_insert', 'product_counted_delete') AND tgenabled = 'O'
+		AND tgrelid IN (to_regclass('product'), to_regclass('product_listing'))
+		HAVING COUNT(*) = 4 AND has_table_privilege(to_regclass('product_count'), 'SELECT')`
+	// blockSQL selects the block in which a page begins, and how many products the blocks before it have, from a block on.
+	blockSQL = `SELECT block, CAST(total - products AS BIGINT) FROM (
+			SELECT block, SUM(products) AS products, SUM(SUM(products)) OVER (ORDER BY block) AS total
+			FROM product_count WHERE store_id = ? AND block >= ? GROUP BY block
+		) AS counted WHERE total > ? ORDER BY block LIMIT 1`
+)
+
+// isCounted reports whether db counts its products.
+func isCounted(ctx context.Context, db *engine.DB) (bool, error) {
+	if db.Engine.System != "postgresql" {
+		return false, nil
+	}
+	found, err := engine.SelectColumn[int](ctx, engine.QueryOf(db.Readers.QueryContext), areProductsCounted)
+	return len(found) > 0, err
+}
+
+// isCounted reports whether product_count holds the number of products of a list, which is in the order of the ids.
+func (s products) isCounted(l *productList) bool {
+	q := &l.Query
+	return s.counted && len(q.Where) == 0 && !l.inWebsite && !l.inCategory && l.stockState == "" && (q.OrderBy == "" || q.OrderBy == s.Table.Schema.Key && !q.Desc)
+}
+
+// countedList returns the list of product_count.
+func (l *productList) countedList() int64 {
+	if l.listed {
+		return l.StoreID
+	}
+	return allProducts
+}
+
+// countByBlocks returns the length of a list that is counted.
+func (s products) countByBlocks(ctx context.Context, l *productList) (*adapter.ListResult, error) {
+	sb := s.db.Engine.Flavor.NewSelectBuilder()
+	sb.Select("CAST(COALESCE(SUM(products), 0) AS BIGINT)").From("product_count").Where(sb.Equal("store_id", l.countedList()))
+	return s.count(ctx, sb)
+}
+
+// skipBlocks lets the page of a list that is counted begin in its block, so that less than a block is skipped.
+func (s products) skipBlocks(ctx context.Context, l *productList) error {
+	page := *l.ListParams
+	q := &page.Query
+	skip, first := q.Offset, int64(math.MinInt64)
+	if q.After != nil { // the offset counts from there
+		first = int64(q.After.Key)>>blockBits + 1
+		text, arguments := "SELECT COUNT(*) FROM product WHERE entity_id > ? AND entity_id < ?", []any{int64(q.After.Key), first << blockBits}
+		if l.listed {
+			text, arguments = "SELECT COUNT(*) FROM product_listing WHERE product_id > ? AND product_id < ? AND store_id = ?", append(arguments, l.StoreID)
+		}
+		var rest int64
+		if err := engine.First(s.db.ReadStatements.Query(ctx, text, arguments...)).Scan(&rest); err != nil {
+			return err
+		}
+		if skip -= rest; skip < 0 {
+			return nil
+		}
+	}
+	var block, before int64
+	err := engine.First(s.db.ReadStatements.Query(ctx, blockSQL, l.countedList(), first, skip)).Scan(&block, &before)
+	switch {
+	case errors.Is(err, sql.ErrNoRows): // it begins behind the end
+		q.After, q.Offset = &adapter.Cursor{Key: math.MaxInt64}, 0
+	case err != nil:
+		return err
+	default:
+		q.After, q.Offset = &adapter.Cursor{Key: adapter.Key(block<<blockBits - 1)}, skip-before
+	}
+	l.ListParams = &page
+	return nil
+}

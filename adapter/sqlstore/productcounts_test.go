@@ -1,0 +1,99 @@
+package sqlstore
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
+	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
+)
+
+// TestDeepPages reads pages deep in lists of products whose ids have gaps, from the beginning and from a cursor on, and
+// the lengths of the lists, while products are added, removed and listed elsewhere.
+func TestDeepPages(t *testing.T) {
+	sqltest.EachEngine(t, func(t *testing.T, e sqltest.Engine) {
+		seed := rand.Uint64()
+		t.Logf("seed %d", seed)
+		random := rand.New(rand.NewPCG(seed, 0))
+		db := OpenWith(t, Options{DSN: NewDemo(t, e)})
+		if got, want := db.records.Products.counted, e.Name == "postgres"; got != want {
+			t.Fatalf("products are counted: %t, want %t", got, want)
+		}
+		addMany(t, db, 7000)
+		changes := []string{
+			"SELECT 1 WHERE 1 = 0",
+			"DELETE FROM product WHERE entity_id % 7 = 3 AND entity_id < 15000",
+			"DELETE FROM product_listing WHERE store_id = 2 AND product_id % 5 = 1",
+			"INSERT INTO product_listing (store_id, product_id) SELECT 3, entity_id FROM product WHERE entity_id > 4000",
+			"DELETE FROM product WHERE entity_id BETWEEN 5000 AND 9500",
+		}
+		for _, change := range changes {
+			execute(t, db, change)
+			for _, p := range []adapter.ListParams{{}, {StoreID: 2, Filters: []adapter.Filter{{Name: adapter.Listed}}}, {StoreID: 3, Filters: []adapter.Filter{{Name: adapter.Listed}}}} {
+				checkDeepPages(t, db, random, p)
+			}
+			if t.Failed() {
+				t.Fatalf("after %s", change)
+			}
+		}
+	})
+}
+
+// checkDeepPages compares random pages of a list, and its length, with the ids that it has.
+func checkDeepPages(t *testing.T, db *DB, random *rand.Rand, p adapter.ListParams) {
+	t.Helper()
+	text := "SELECT entity_id FROM product ORDER BY entity_id"
+	if len(p.Filters) > 0 {
+		text = fmt.Sprintf("SELECT product_id FROM product_listing WHERE store_id = %d ORDER BY product_id", p.StoreID)
+	}
+	ids, err := engine.SelectColumn[int64](t.Context(), db.records.ReadStatements.Query, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := storeOf(t, db, adapter.Products)
+	p.Count = true
+	if total := adaptertest.MustList(t, store, p).Total; total != int64(len(ids)) {
+		t.Errorf("store view %d has %d products, want %d", p.StoreID, total, len(ids))
+	}
+	p.Count, p.Only, p.Query.Limit = false, []string{"sku"}, 2
+	for range 20 {
+		p.Query.After, p.Query.Offset = nil, random.Int64N(int64(len(ids))+100)
+		first := p.Query.Offset
+		if random.IntN(2) == 0 {
+			place := random.IntN(len(ids))
+			p.Query.After = &adapter.Cursor{Key: adapter.Key(ids[place])}
+			first += int64(place) + 1
+		}
+		var want []int64
+		if first < int64(len(ids)) {
+			want = ids[first:min(first+2, int64(len(ids)))]
+		}
+		var got []int64
+		for _, r := range adaptertest.MustList(t, store, p).Records {
+			got = append(got, int64(r.Key()))
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("store view %d, %d after %v: %v, want %v", p.StoreID, p.Query.Offset, p.Query.After, got, want)
+		}
+	}
+}
+
+// addMany adds products with the ids 1000, 1003 and so on, which store view 2 lists.
+func addMany(t *testing.T, db *DB, products int) {
+	t.Helper()
+	numbers := fmt.Sprintf("WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < %d) ", products-1)
+	insert := "INSERT INTO product (entity_id, attribute_set_id, type_id, sku, created_at, updated_at, nulls) "
+	rows := "SELECT 1000 + 3 * n, 4, 'simple', 'many', '2020-01-01 00:00:00', '2020-01-01 00:00:00', '' FROM numbers"
+	switch db.records.Engine.System {
+	case "sqlite":
+		execute(t, db, numbers+insert+rows)
+	case "postgresql":
+		execute(t, db, insert+numbers+rows)
+	default: // whose recursion is short by default
+		execute(t, db, fmt.Sprintf("SET STATEMENT max_recursive_iterations = %d FOR ", products)+insert+numbers+rows)
+	}
+	execute(t, db, "INSERT INTO product_listing (store_id, product_id) SELECT 2, entity_id FROM product WHERE entity_id >= 1000")
+}
