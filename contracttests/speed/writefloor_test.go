@@ -45,14 +45,17 @@ func newWriteFloor(driver, dsn string) (f *writeFloor, err error) {
 	if driver != "sqlite" {
 		lock = " FOR UPDATE"
 	}
+	replaced := " ON CONFLICT (product_id, store_id, attribute) DO UPDATE SET value = excluded.value, value_folded = excluded.value_folded"
+	if driver == "mysql" {
+		replaced = " ON DUPLICATE KEY UPDATE value = VALUES(value), value_folded = VALUES(value_folded)"
+	}
 	for stmt, text := range map[**floorStmt]string{
 		&f.stock:    "SELECT " + columnList("", stockFields) + " FROM stock_item WHERE item_id = ?1" + lock,
 		&f.setStock: "UPDATE stock_item SET qty = ?1, is_in_stock = ?2, low_stock_date = ?3 WHERE item_id = ?4",
 		&f.stored:   "SELECT name, short_description, price FROM product WHERE entity_id = ?1" + lock,
-		&f.value: "INSERT INTO product_value (product_id, store_id, attribute, value, value_folded) VALUES (?1, ?2, ?3, ?4, ?5)" +
-			" ON CONFLICT (product_id, store_id, attribute) DO UPDATE SET value = excluded.value, value_folded = excluded.value_folded",
-		&f.touch: "UPDATE product SET price = ?1, updated_at = ?2 WHERE entity_id = ?3",
-		&f.sku:   "SELECT entity_id FROM product WHERE sku_folded = ?1",
+		&f.value:    "INSERT INTO product_value (product_id, store_id, attribute, value, value_folded) VALUES (?1, ?2, ?3, ?4, ?5)" + replaced,
+		&f.touch:    "UPDATE product SET price = ?1, updated_at = ?2 WHERE entity_id = ?3",
+		&f.sku:      "SELECT entity_id FROM product WHERE sku_folded = ?1",
 		&f.product: "INSERT INTO product (" + columnList("", productColumns) + ") VALUES (" + parameters(len(productColumns)) +
 			") RETURNING entity_id",
 		&f.pointers:  "INSERT INTO product_image_pointer (product_id, store_id, type) VALUES (?1, 0, 'image'), (?1, 0, 'small_image'), (?1, 0, 'thumbnail')",
