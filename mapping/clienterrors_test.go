@@ -55,17 +55,15 @@ func TestClientErrors(t *testing.T) {
 			if cached {
 				with.ReplyCache = newReplyCache(t, with.Now)
 			}
-			shops[d.Name == "magento"] = openShopWith(t, d, with, func(a adapter.Adapter) adapter.Adapter {
-				return faultyAdapter{a, func(string, adapter.Key) error {
-					if panics.Load() {
-						panic("a mistake")
-					}
-					if err := fails.Load(); err != nil {
-						return *err
-					}
-					return nil
-				}}
-			})
+			shops[d.Name == "magento"] = openShopWith(t, d, with, faultyStores(func(string, adapter.Key) error {
+				if panics.Load() {
+					panic("a mistake")
+				}
+				if err := fails.Load(); err != nil {
+					return *err
+				}
+				return nil
+			}))
 		}
 		for _, tt := range tests {
 			name := tt.name

@@ -26,7 +26,7 @@ func TestOverlappingBatches(t *testing.T) {
 		}
 		return nil
 	}
-	s := serveDemo(t, contract.Documented(), settings(), openSQLiteDemo(t), func(a adapter.Adapter) adapter.Adapter { return faultyAdapter{a, let} })
+	s := serveDemo(t, contract.Documented(), settings(), openSQLiteDemo(t), faultyStores(let))
 	for round := range rounds {
 		overlap(t, s, uint64(round))
 	}

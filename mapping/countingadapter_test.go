@@ -7,11 +7,23 @@ import (
 	"sync"
 )
 
-// A countingAdapter records which of its stores are read, once for each call of a store.
-// On the reference adapter each such call is one statement.
-type countingAdapter struct {
+// An otherStores is an adapter with others in the place of its stores.
+type otherStores struct {
 	adapter.Adapter
-	reads *reads
+	other func(adapter.Resource, adapter.Store) adapter.Store
+}
+
+func (o otherStores) Store(r adapter.Resource) (adapter.Store, error) {
+	s, err := o.Adapter.Store(r)
+	if err != nil {
+		return nil, err
+	}
+	return o.other(r, s), nil
+}
+
+// withStores returns a function that puts other stores in the place of those of an adapter.
+func withStores(other func(adapter.Resource, adapter.Store) adapter.Store) func(adapter.Adapter) adapter.Adapter {
+	return func(a adapter.Adapter) adapter.Adapter { return otherStores{a, other} }
 }
 
 // reads are the recorded store reads, in order.
@@ -64,9 +76,12 @@ func (r *reads) addList(resource adapter.Resource, p *adapter.ListParams) {
 	r.resources, r.listStarts = append(r.resources, resource), append(r.listStarts, form)
 }
 
-func (a countingAdapter) Store(r adapter.Resource) (adapter.Store, error) {
-	s, err := a.Adapter.Store(r)
-	return countedStore{s, r, a.reads}, err
+// counting returns an adapter that records which of the stores of a are read, once for each call of a
+// store. On the reference adapter each such call is one statement.
+func (r *reads) counting(a adapter.Adapter) adapter.Adapter {
+	return otherStores{a, func(resource adapter.Resource, s adapter.Store) adapter.Store {
+		return countedStore{s, resource, r}
+	}}
 }
 
 type countedStore struct {

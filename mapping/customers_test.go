@@ -56,7 +56,7 @@ func serveCustomers(t *testing.T, store *store, data *adapter.Dataset, fields *c
 	with.Settings = pipeline.Settings{BodyBytes: 1 << 20, QueryBytes: 1 << 14, MaxRows: cmp.Or(with.MaxRows, 100), Now: time.Now}
 	for _, d := range contract.Dialects() {
 		var err error
-		shop.services[d.Name], err = mapping.New(d, fields, countingAdapter{store, shop.reads}, schemas, store.authenticator(), with, slog.New(slog.DiscardHandler))
+		shop.services[d.Name], err = mapping.New(d, fields, shop.reads.counting(store), schemas, store.authenticator(), with, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

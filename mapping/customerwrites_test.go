@@ -96,20 +96,7 @@ func TestStoredCustomer(t *testing.T) {
 	})
 }
 
-// A passwordAdapter collects the passwords in the customers that its store is asked to write.
-type passwordAdapter struct {
-	adapter.Adapter
-	passwords *[]string
-}
-
-func (a passwordAdapter) Store(r adapter.Resource) (adapter.Store, error) {
-	s, err := a.Adapter.Store(r)
-	if err != nil || r != adapter.Customers {
-		return s, err
-	}
-	return passwordStore{s, a.passwords}, nil
-}
-
+// A passwordStore collects the passwords in the customers that it is asked to write.
 type passwordStore struct {
 	adapter.Store
 	passwords *[]string
@@ -133,9 +120,12 @@ func (s passwordStore) Update(ctx context.Context, p *adapter.UpdateParams) erro
 // it can forward the write, and stores only the hash.
 func TestPasswordsForOtherSystems(t *testing.T) {
 	var passwords []string
-	s := openShopWith(t, contract.Documented(), settings(), func(backend adapter.Adapter) adapter.Adapter {
-		return passwordAdapter{backend, &passwords}
-	})
+	s := openShopWith(t, contract.Documented(), settings(), withStores(func(r adapter.Resource, s adapter.Store) adapter.Store {
+		if r != adapter.Customers {
+			return s
+		}
+		return passwordStore{s, &passwords}
+	}))
 	if r := s.write(contract.Admin, "POST", "/customers", body(t, newCustomer(), "password", " secret77 ")); r.Status != 200 {
 		t.Fatalf("%d %s", r.Status, r.Body)
 	}
@@ -204,21 +194,7 @@ func TestConcurrentCustomersWithOneEmail(t *testing.T) {
 	})
 }
 
-// An interferingAdapter changes an address between the moment a call reads it and the
-// moment it writes it.
-type interferingAdapter struct {
-	adapter.Adapter
-	meanwhile func(addresses adapter.Store)
-}
-
-func (a interferingAdapter) Store(r adapter.Resource) (adapter.Store, error) {
-	s, err := a.Adapter.Store(r)
-	if err != nil || r != adapter.CustomerAddresses {
-		return s, err
-	}
-	return movedStore{s, sync.OnceFunc(func() { a.meanwhile(s) })}, nil
-}
-
+// A movedStore changes a record between the moment a call reads it and the moment it writes it.
 type movedStore struct {
 	adapter.Store
 	meanwhile func()
@@ -233,8 +209,11 @@ func (s movedStore) Get(ctx context.Context, p *adapter.GetParams) (adapter.Reco
 // TestRegionAfterCountryChange checks that a region is validated against the country that
 // the address has when it is saved, not an earlier one.
 func TestRegionAfterCountryChange(t *testing.T) {
-	s := openShopWith(t, contract.Documented(), settings(), func(backend adapter.Adapter) adapter.Adapter {
-		return interferingAdapter{backend, func(addresses adapter.Store) {
+	s := openShopWith(t, contract.Documented(), settings(), withStores(func(r adapter.Resource, addresses adapter.Store) adapter.Store {
+		if r != adapter.CustomerAddresses {
+			return addresses
+		}
+		return movedStore{addresses, sync.OnceFunc(func() {
 			err := addresses.Update(t.Context(), &adapter.UpdateParams{Key: 1, Change: func(current adapter.Record) (adapter.Record, error) {
 				next := adapter.NewRecord(current.Schema)
 				next.Set("country_id", adapter.TextValue("DE"))
@@ -243,8 +222,8 @@ func TestRegionAfterCountryChange(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-		}}
-	})
+		})}
+	}))
 	checkRefused(t, s.write(contract.Admin, "PUT", "/customers/addresses/1", `{"region":"Texas"}`), "400 State/Province does not exist", closing)
 	if r := s.storedRecord(t, adapter.CustomerAddresses, 1); r.Get("region").Text() != "California" {
 		t.Errorf("the region is %s", r.Get("region").Text())

@@ -13,25 +13,20 @@ import (
 	"github.com/portico-commerce/portico/mapping/resource"
 )
 
-// A blockingFilterAdapter blocks lists of products that match patterns until the test
-// releases them.
-type blockingFilterAdapter struct {
-	adapter.Adapter
-	entered chan struct{}
-	let     chan struct{}
-}
-
-func (a *blockingFilterAdapter) Store(r adapter.Resource) (adapter.Store, error) {
-	store, err := a.Adapter.Store(r)
-	if r != adapter.Products || err != nil {
-		return store, err
-	}
-	return &slowStore{store, a}, nil
-}
-
+// A slowStore blocks lists of products that match patterns until the test releases them.
 type slowStore struct {
 	adapter.Store
-	*blockingFilterAdapter
+	entered, let chan struct{}
+}
+
+// slowProducts puts a slowStore in the place of the products.
+func slowProducts(entered, let chan struct{}) func(adapter.Adapter) adapter.Adapter {
+	return withStores(func(r adapter.Resource, s adapter.Store) adapter.Store {
+		if r != adapter.Products {
+			return s
+		}
+		return &slowStore{s, entered, let}
+	})
 }
 
 func (s *slowStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
@@ -69,15 +64,12 @@ func TestFiltersInFlight(t *testing.T) {
 	t.Parallel()
 	limits := settings()
 	limits.FiltersInFlight = 2
-	slow := &blockingFilterAdapter{entered: make(chan struct{}), let: make(chan struct{})}
-	shop := openShopWith(t, contract.Documented(), limits, func(a adapter.Adapter) adapter.Adapter {
-		slow.Adapter = a
-		return slow
-	})
+	entered, let := make(chan struct{}), make(chan struct{})
+	shop := openShopWith(t, contract.Documented(), limits, slowProducts(entered, let))
 	first := make(chan resource.Response, 2)
 	for _, role := range []contract.Role{contract.Guest, contract.Admin} {
 		go func() { first <- shop.serve(role, "GET", filtered("regexp", "a"), "") }()
-		<-slow.entered
+		<-entered
 	}
 	var many strings.Builder
 	for range 501 {
@@ -103,7 +95,7 @@ func TestFiltersInFlight(t *testing.T) {
 		})
 	}
 	t.Cleanup(func() {
-		close(slow.let)
+		close(let)
 		for range 2 {
 			if got := <-first; got.Status != 200 {
 				t.Errorf("a list that had a slot: %d", got.Status)
@@ -122,11 +114,7 @@ func TestFilterTimeout(t *testing.T) {
 	t.Parallel()
 	limits := settings()
 	limits.FilterTimeout = 10 * time.Millisecond
-	slow := &blockingFilterAdapter{entered: make(chan struct{}, 10)}
-	shop := openShopWith(t, contract.Documented(), limits, func(a adapter.Adapter) adapter.Adapter {
-		slow.Adapter = a
-		return slow
-	})
+	shop := openShopWith(t, contract.Documented(), limits, slowProducts(make(chan struct{}, 10), nil))
 	for _, target := range []string{filtered("regexp", "a"), strings.Replace(filtered("regexp", "a"), "limit=5", "limit=0", 1), filtered("regexp", "a") + "&page=9"} {
 		if got := shop.serve(contract.Admin, "GET", target, ""); got.Status != 503 || got.RetryAfter < 1 {
 			t.Errorf("%s: %d, retry after %d", target, got.Status, got.RetryAfter)
@@ -150,12 +138,11 @@ func TestMatchBytes(t *testing.T) {
 	limits.MatchBytes = 20
 	shops := map[bool]*shop{}
 	for _, partial := range []bool{false, true} {
-		shops[partial] = serveDemo(t, contract.Documented(), limits, openSQLiteDemo(t), func(a adapter.Adapter) adapter.Adapter {
-			if partial {
-				return partialAdapter{a}
-			}
-			return a
-		})
+		var between func(adapter.Adapter) adapter.Adapter
+		if partial {
+			between = partialStores
+		}
+		shops[partial] = serveDemo(t, contract.Documented(), limits, openSQLiteDemo(t), between)
 	}
 	for _, tt := range []struct {
 		name, target string

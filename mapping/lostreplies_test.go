@@ -11,15 +11,8 @@ import (
 	"github.com/portico-commerce/portico/mapping/contract"
 )
 
-// A connectionLosingAdapter loses its connection at the end of each write: the write
+// A connectionLosingStore loses its connection at the end of each write: the write
 // succeeds, but returns an error.
-type connectionLosingAdapter struct{ adapter.Adapter }
-
-func (l connectionLosingAdapter) Store(r adapter.Resource) (adapter.Store, error) {
-	store, err := l.Adapter.Store(r)
-	return connectionLosingStore{store}, err
-}
-
 type connectionLosingStore struct{ adapter.Store }
 
 // loseConnection returns the error of a write that ended with err.
@@ -64,7 +57,9 @@ func TestWritesWithLostReplies(t *testing.T) {
 		{"product deleted", "DELETE", "/products/8", "", products, contract.Guest},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := openShopWith(t, contract.Documented(), settings(), func(a adapter.Adapter) adapter.Adapter { return connectionLosingAdapter{a} })
+			s := openShopWith(t, contract.Documented(), settings(), withStores(func(_ adapter.Resource, s adapter.Store) adapter.Store {
+				return connectionLosingStore{s}
+			}))
 			pages := func() string {
 				t.Helper()
 				var all strings.Builder

@@ -30,7 +30,7 @@ func openOrderShop(t testing.TB, d *contract.Dialect) orderShop {
 	data := loadDemo(t)
 	addOrders(data)
 	store, reads := openStore(t, data), &reads{}
-	return orderShop{serveShop(t, d, settings(), data, store, countingAdapter{store, reads}), reads}
+	return orderShop{serveShop(t, d, settings(), data, store, reads.counting(store)), reads}
 }
 
 // addOrders adds copies of order 3 and its parts, changed as described at the constants.

@@ -41,7 +41,7 @@ func openPaged(t testing.TB, store *store, between func(adapter.Adapter) adapter
 		if between != nil {
 			a = between(a)
 		}
-		return countingAdapter{a, s.reads}
+		return s.reads.counting(a)
 	})
 	return s
 }
@@ -391,27 +391,17 @@ func TestPagesWithConcurrentWriters(t *testing.T) {
 	}
 }
 
-// A blockingCountAdapter blocks every count until the test releases it.
-type blockingCountAdapter struct {
-	adapter.Adapter
+// A heldStore blocks every count until the test releases it.
+type heldStore struct {
+	adapter.Store
 	started chan<- struct{}
 	release <-chan struct{}
 }
 
-func (a blockingCountAdapter) Store(r adapter.Resource) (adapter.Store, error) {
-	s, err := a.Adapter.Store(r)
-	return heldStore{s, a}, err
-}
-
-type heldStore struct {
-	adapter.Store
-	adapter blockingCountAdapter
-}
-
 func (s heldStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
 	if p.Count {
-		s.adapter.started <- struct{}{}
-		<-s.adapter.release
+		s.started <- struct{}{}
+		<-s.release
 	}
 	return s.Store.List(ctx, p)
 }
@@ -421,7 +411,9 @@ func (s heldStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.Li
 func TestCountsAreShared(t *testing.T) {
 	const callers = 8
 	started, release := make(chan struct{}, callers), make(chan struct{})
-	s := openPaged(t, openDemo(t), func(a adapter.Adapter) adapter.Adapter { return blockingCountAdapter{a, started, release} })
+	s := openPaged(t, openDemo(t), withStores(func(_ adapter.Resource, s adapter.Store) adapter.Store {
+		return heldStore{s, started, release}
+	}))
 	ctx, leave := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {

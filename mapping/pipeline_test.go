@@ -129,17 +129,7 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// A faultyAdapter is a real one whose stores fail on demand before they do anything.
-type faultyAdapter struct {
-	adapter.Adapter
-	fail func(op string, key adapter.Key) error
-}
-
-func (f faultyAdapter) Store(r adapter.Resource) (adapter.Store, error) {
-	store, err := f.Adapter.Store(r)
-	return faultyStore{store, f.fail}, err
-}
-
+// A faultyStore is a real one that fails on demand before it does anything.
 type faultyStore struct {
 	adapter.Store
 	fail func(op string, key adapter.Key) error
@@ -180,9 +170,14 @@ func (s faultyStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.
 	return s.Store.List(ctx, p)
 }
 
+// faultyStores puts a faultyStore in the place of each store.
+func faultyStores(fail func(op string, key adapter.Key) error) func(adapter.Adapter) adapter.Adapter {
+	return withStores(func(_ adapter.Resource, s adapter.Store) adapter.Store { return faultyStore{s, fail} })
+}
+
 func openFaulty(t *testing.T, d *contract.Dialect, fail func(op string, key adapter.Key) error) *shop {
 	t.Helper()
-	return openShopWith(t, d, settings(), func(a adapter.Adapter) adapter.Adapter { return faultyAdapter{a, fail} })
+	return openShopWith(t, d, settings(), faultyStores(fail))
 }
 
 // checkLog checks that the log contains the words, and no secrets.

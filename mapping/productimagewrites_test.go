@@ -1,7 +1,6 @@
 package mapping_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -50,31 +49,6 @@ func (s *shop) addImage(t testing.TB, target string, other ...any) string {
 	return r.Location
 }
 
-// A failingAdapter is one that cannot create images.
-type failingAdapter struct {
-	adapter.Adapter
-	err error
-}
-
-// Store returns the adapter's store of r, or one that fails for images.
-func (f failingAdapter) Store(r adapter.Resource) (adapter.Store, error) {
-	store, err := f.Adapter.Store(r)
-	if r == adapter.ProductImages {
-		return failingStore{store, f.err}, err
-	}
-	return store, err
-}
-
-type failingStore struct {
-	adapter.Store
-	err error
-}
-
-// Create always fails.
-func (f failingStore) Create(context.Context, *adapter.CreateParams) (adapter.Key, error) {
-	return 0, f.err
-}
-
 // TestImageFailures checks the replies for a backend that cannot store an image.
 func TestImageFailures(t *testing.T) {
 	for _, tt := range []struct {
@@ -94,7 +68,12 @@ func TestImageFailures(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for column, d := range bothDialects() {
-				s := openShopWith(t, d, settings(), func(a adapter.Adapter) adapter.Adapter { return failingAdapter{a, tt.err} })
+				s := openFaulty(t, d, func(op string, _ adapter.Key) error {
+					if op == "create" {
+						return tt.err
+					}
+					return nil
+				})
 				checkRefused(t, s.write(contract.Admin, "POST", "/products/1/images", body(t, newImage())), tt.want[column])
 				if log := s.log.String(); (log == "") != tt.unlogged {
 					t.Errorf("%s: the log is %q", d.Name, log)

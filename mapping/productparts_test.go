@@ -73,7 +73,7 @@ func (s *galleryShop) serve(t *testing.T, d *contract.Dialect, settings mapping.
 	t.Helper()
 	settings.BodyBytes, settings.QueryBytes, settings.MaxRows = 1<<20, 1<<16, cmp.Or(settings.MaxRows, 1000)
 	settings.Now = func() time.Time { return time.Time{} }
-	service, err := mapping.New(d, contract.StandardFields(), countingAdapter{s.store, &s.reads}, adapter.NewSchemas(), s.store.authenticator(), settings, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	service, err := mapping.New(d, contract.StandardFields(), s.reads.counting(s.store), adapter.NewSchemas(), s.store.authenticator(), settings, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

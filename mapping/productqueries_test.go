@@ -19,9 +19,7 @@ func TestProductReadQueries(t *testing.T) {
 	s := settings()
 	s.Now = func() time.Time { return moment }
 	s.Prices = resource.PriceSettings{TaxCountry: "US", TaxRegion: "CA"}
-	shop := openShopWith(t, contract.Documented(), s, func(backend adapter.Adapter) adapter.Adapter {
-		return countingAdapter{backend, &recorded}
-	})
+	shop := openShopWith(t, contract.Documented(), s, recorded.counting)
 	ask := func(path string) []adapter.Resource {
 		t.Helper()
 		recorded.take()

@@ -168,7 +168,7 @@ func TestCacheKeys(t *testing.T) {
 	counted := &reads{}
 	with := settings()
 	with.ReplyCache = newReplyCache(t, with.Now)
-	s := openShopWith(t, contract.Documented(), with, func(a adapter.Adapter) adapter.Adapter { return countingAdapter{a, counted} })
+	s := openShopWith(t, contract.Documented(), with, counted.counting)
 	read := func(target string, header ...string) (string, int) {
 		counted.take()
 		r := s.serve(contract.Guest, "GET", target, "", header...)
@@ -283,14 +283,12 @@ func TestStaleReplies(t *testing.T) {
 	with.Now = func() time.Time { return time.Unix(clock.Load(), 0) }
 	with.ReplyCache = newReplyCache(t, with.Now)
 	down := new(atomic.Bool)
-	s := openShopWith(t, contract.Documented(), with, func(a adapter.Adapter) adapter.Adapter {
-		return faultyAdapter{a, func(op string, _ adapter.Key) error {
-			if down.Load() && (op == "get" || op == "list") {
-				return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: errors.New("connection refused")}
-			}
-			return nil
-		}}
-	})
+	s := openShopWith(t, contract.Documented(), with, faultyStores(func(op string, _ adapter.Key) error {
+		if down.Load() && (op == "get" || op == "list") {
+			return &adapter.Error{Kind: adapter.Unavailable, Op: op, Err: errors.New("connection refused")}
+		}
+		return nil
+	}))
 
 	for _, target := range []string{"/products/1", "/products/2", "/products"} {
 		s.guestRead(target)
@@ -324,14 +322,12 @@ func TestPanicInCachedCall(t *testing.T) {
 	with := settings()
 	with.ReplyCache = newReplyCache(t, with.Now)
 	broken := new(atomic.Bool)
-	s := openShopWith(t, contract.Documented(), with, func(a adapter.Adapter) adapter.Adapter {
-		return faultyAdapter{a, func(string, adapter.Key) error {
-			if broken.Load() {
-				panic("a mistake")
-			}
-			return nil
-		}}
-	})
+	s := openShopWith(t, contract.Documented(), with, faultyStores(func(string, adapter.Key) error {
+		if broken.Load() {
+			panic("a mistake")
+		}
+		return nil
+	}))
 	broken.Store(true)
 	if r := s.serve(contract.Guest, "GET", "/products/1", "", "Accept", "application/json"); r.Status != 500 {
 		t.Errorf("%d %s", r.Status, r.Body)

@@ -140,14 +140,7 @@ func TestRowsInBatches(t *testing.T) {
 	}
 }
 
-// A partialAdapter is a real one whose lists return all records as a partial result.
-type partialAdapter struct{ adapter.Adapter }
-
-func (a partialAdapter) Store(r adapter.Resource) (adapter.Store, error) {
-	store, err := a.Adapter.Store(r)
-	return partialStore{store}, err
-}
-
+// A partialStore is a real one whose lists return all records as a partial result.
 type partialStore struct{ adapter.Store }
 
 func (s partialStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.ListResult, error) {
@@ -160,13 +153,16 @@ func (s partialStore) List(ctx context.Context, p *adapter.ListParams) (*adapter
 	return result, err
 }
 
+// partialStores puts a partialStore in the place of each store.
+var partialStores = withStores(func(_ adapter.Resource, s adapter.Store) adapter.Store { return partialStore{s} })
+
 // TestMaxRowsInBatches checks the maximum number of rows at every position in a batch,
 // and for partial results.
 func TestMaxRowsInBatches(t *testing.T) {
 	t.Parallel()
 	for name, between := range map[string]func(adapter.Adapter) adapter.Adapter{
 		"whole":   nil,
-		"partial": func(a adapter.Adapter) adapter.Adapter { return partialAdapter{a} },
+		"partial": partialStores,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for maxRows := int64(1); maxRows <= 13; maxRows++ {
