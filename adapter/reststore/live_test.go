@@ -5,6 +5,7 @@ package reststore_test
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -209,6 +210,14 @@ func (s *liveShop) list(r adapter.Resource, attribute, value string) []adapter.R
 	return adaptertest.MustSelect(s, adaptertest.StoreOf(s, s, r), adapter.NewSchemas().Of(r), adapter.ListParams{Query: query, With: onDemand(r)})
 }
 
+// checkCount checks how many records have the value of the attribute.
+func (s *liveShop) checkListed(r adapter.Resource, attribute, value string, want int) {
+	s.Helper()
+	if n := len(s.list(r, attribute, value)); n != want {
+		s.Errorf("%d %s have %s %s, want %d", n, r, attribute, value, want)
+	}
+}
+
 type attrs = adaptertest.Attributes
 
 func (s *liveShop) create(r adapter.Resource, v attrs) int {
@@ -280,9 +289,7 @@ func (s *liveShop) checkTakenSKU(sku string) {
 	if adapter.KindOf(err) != adapter.Conflict {
 		s.Errorf("create: %v, want a conflict", err)
 	}
-	if n := len(s.list(adapter.Products, "sku", sku)); n != 0 {
-		s.Errorf("%d products of the SKU", n)
-	}
+	s.checkListed(adapter.Products, "sku", sku, 0)
 	before := formatRecord(s.get(adapter.Products, 1))
 	if err := adaptertest.Update(s, store, 1, 0, attrs{"sku": sku}); adapter.KindOf(err) != adapter.Conflict {
 		s.Errorf("update: %v, want a conflict", err)
@@ -290,4 +297,70 @@ func (s *liveShop) checkTakenSKU(sku string) {
 	if after := formatRecord(s.get(adapter.Products, 1)); after != before {
 		s.Errorf("the product is now\n%s, and was\n%s", after, before)
 	}
+}
+
+// checkKettle checks the values and the tier price that product 2 has got at the backend.
+func (s *liveShop) checkKettle() {
+	s.Helper()
+	s.checkRecord(adapter.Products, 2, map[string]string{
+		"name": "Kupferkessel", "status": "2", "short_description": "null", "weight": "2.2500", "price": "120.1234", "sku": "kettle-copper",
+		"special_price": "99.0000", "special_to_date": "2030-06-01 00:00:00", "group_price": "[]", "visibility": "4",
+	})
+	if tiers := s.get(adapter.Products, 2).Get("tier_price").Records(); len(tiers) != 1 || tiers[0].Get("price_qty").Text() != "6.0000" || tiers[0].Get("cust_group").Int() != 32000 {
+		s.Errorf("tier prices: %v", formatValue(s.get(adapter.Products, 2).Get("tier_price")))
+	}
+}
+
+// scanTray imports the product that the backend has in addition, and returns its key.
+func (s *liveShop) scanTray(sku string) int {
+	s.Helper()
+	if err := s.Scan(s.Context()); err != nil {
+		s.Fatal(err)
+	}
+	trays := s.list(adapter.Products, "sku", sku)
+	if len(trays) != 1 {
+		s.Fatalf("%d products of the new SKU", len(trays))
+	}
+	key := int(trays[0].Get("entity_id").Int())
+	s.checkRecord(adapter.Products, key, map[string]string{"name": "Tray", "price": "12.0000", "status": "1", "visibility": "4", "type_id": "simple", "url_key": "tray"})
+	s.checkListed(adapter.ProductWebsites, "product_id", fmt.Sprint(key), 1)
+	return key
+}
+
+// createBowl creates a product in one website, and returns the keys of both.
+func (s *liveShop) createBowl() (product, website int) {
+	s.Helper()
+	product = s.create(adapter.Products, attrs{
+		"attribute_set_id": 4, "type_id": "simple", "sku": "bowl", "name": "Bowl", "url_key": "bowl", "price": "3.5000",
+		"status": 1, "visibility": 4, "tax_class_id": 2, "weight": "0.2000",
+	})
+	website = s.create(adapter.ProductWebsites, attrs{"product_id": product, "website_id": 2})
+	return product, website
+}
+
+// createEve creates a customer with two default billing addresses, of which the last one remains the default.
+func (s *liveShop) createEve(also attrs) int {
+	s.Helper()
+	record := attrs{
+		"website_id": 1, "store_id": 0, "email": "Eve@Example.com", "firstname": "Eve", "lastname": "New", "group_id": 2,
+		"disable_auto_group_change": 0, "created_in": "Admin",
+	}
+	maps.Copy(record, also)
+	customer := s.create(adapter.Customers, record)
+	for _, street := range []string{"1", "2"} {
+		s.create(adapter.CustomerAddresses, attrs{
+			"customer_id": customer, "firstname": "Eve", "lastname": "New", "street": []string{street}, "city": "Paris",
+			"country_id": "FR", "postcode": "1", "telephone": "1", "is_default_billing": 1, "is_default_shipping": 0,
+		})
+	}
+	return customer
+}
+
+// checkGone checks that the product and the customer that the backend has deleted are gone.
+func (s *liveShop) checkGone() {
+	s.Helper()
+	if !s.isGone(adapter.Products, 4) || !s.isGone(adapter.Customers, 4) {
+		s.Error("what the backend deleted is still there")
+	}
+	s.checkListed(adapter.StockItems, "product_id", "4", 0)
 }

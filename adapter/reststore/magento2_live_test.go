@@ -131,29 +131,17 @@ func (s *magento2Shop) testChangedAtBackend() {
 		"custom_attributes": []object{{"attribute_code": "short_description", "value": nil}, {"attribute_code": "special_to_date", "value": "2030-06-01 00:00:00"}},
 	})
 	s.magento.Call(s, http.MethodPut, "/products/kettle-copper/stockItems/1", object{"stockItem": object{"qty": 7.5, "is_in_stock": true}})
-	s.checkRecord(adapter.Products, 2, map[string]string{
-		"name": "Kupferkessel", "status": "2", "short_description": "null", "weight": "2.2500", "price": "120.1234", "sku": "kettle-copper",
-		"special_price": "99.0000", "special_to_date": "2030-06-01 00:00:00", "group_price": "[]", "visibility": "4",
-	})
-	if tiers := s.get(adapter.Products, 2).Get("tier_price").Records(); len(tiers) != 1 || tiers[0].Get("price_qty").Text() != "6.0000" || tiers[0].Get("cust_group").Int() != 32000 {
-		s.Errorf("tier prices: %v", formatValue(s.get(adapter.Products, 2).Get("tier_price")))
-	}
+	s.checkKettle()
 	if stock := s.list(adapter.StockItems, "product_id", "2")[0]; stock.Get("qty").Text() != "7.5000" || stock.Get("is_in_stock").Int() != 1 {
 		s.Errorf("stock: %s", formatRecord(stock))
 	}
-	// Lists match only the new values.
-	if n, m := len(s.list(adapter.Products, "name", "Kupferkessel")), len(s.list(adapter.Products, "name", "Copper Kettle")); n != 1 || m != 0 {
-		s.Errorf("%d of the new name, %d of the old one", n, m)
-	}
+	s.checkListed(adapter.Products, "name", "Kupferkessel", 1) // lists match only the new values
+	s.checkListed(adapter.Products, "name", "Copper Kettle", 0)
 	s.magento.Call(s, http.MethodDelete, "/products/kettle-copper/websites/1", nil)
-	if n := len(s.list(adapter.ProductWebsites, "product_id", "2")); n != 1 {
-		s.Errorf("the product is in %d websites, want 1", n)
-	}
+	s.checkListed(adapter.ProductWebsites, "product_id", "2", 1)
 	category := fmt.Sprint(s.magento.Find(s, "/categories/list", "name", "Lighting")["id"])
 	s.magento.Call(s, http.MethodPost, "/categories/"+category+"/products", object{"productLink": object{"sku": "kettle-copper", "position": 9, "category_id": category}})
-	if n := len(s.list(adapter.ProductCategories, "product_id", "2")); n != 3 {
-		s.Errorf("the product is in %d categories, want 3", n)
-	}
+	s.checkListed(adapter.ProductCategories, "product_id", "2", 3)
 
 	ben := s.customer("ben@example.com")
 	addresses := []any{object{"id": sqltest.LiveValue(ben, "addresses.0.id")}, object{"id": sqltest.LiveValue(ben, "addresses.1.id")}, object{
@@ -179,18 +167,7 @@ func (s *magento2Shop) testNewAtBackend() {
 		"sku": "tray/s+1", "name": "Tray", "attribute_set_id": 4, "type_id": "simple", "price": 12, "status": 1, "visibility": 4, "weight": 1,
 		"extension_attributes": object{"website_ids": []int{1}, "stock_item": object{"qty": 3, "is_in_stock": true}},
 	}})
-	if err := s.Scan(s.Context()); err != nil {
-		s.Fatal(err)
-	}
-	trays := s.list(adapter.Products, "sku", "tray/s+1")
-	if len(trays) != 1 {
-		s.Fatalf("%d products of the new SKU", len(trays))
-	}
-	key := int(trays[0].Get("entity_id").Int())
-	s.checkRecord(adapter.Products, key, map[string]string{"name": "Tray", "price": "12.0000", "status": "1", "visibility": "4", "type_id": "simple", "url_key": "tray"})
-	if n := len(s.list(adapter.ProductWebsites, "product_id", fmt.Sprint(key))); n != 1 {
-		s.Errorf("the product is in %d websites, want 1", n)
-	}
+	key := s.scanTray("tray/s+1")
 	stock := s.list(adapter.StockItems, "product_id", fmt.Sprint(key))
 	if len(stock) != 1 || stock[0].Get("qty").Text() != "3.0000" || stock[0].Get("is_in_stock").Int() != 1 {
 		s.Fatalf("stock items: %v", stock)
@@ -278,11 +255,7 @@ func (s *magento2Shop) testStoreView() {
 }
 
 func (s *magento2Shop) testNewInPortico() {
-	product := s.create(adapter.Products, attrs{
-		"attribute_set_id": 4, "type_id": "simple", "sku": "bowl", "name": "Bowl", "url_key": "bowl", "price": "3.5000",
-		"status": 1, "visibility": 4, "tax_class_id": 2, "weight": "0.2000",
-	})
-	website := s.create(adapter.ProductWebsites, attrs{"product_id": product, "website_id": 2})
+	product, website := s.createBowl()
 	s.create(adapter.ProductCategories, attrs{"product_id": product, "category_id": 4, "position": 3})
 	front := s.createImage(product, "f/r/front.png", 2, "image", "small_image")
 	profile := s.createImage(product, "s/i/side.png", 1)
@@ -313,16 +286,7 @@ func (s *magento2Shop) testNewInPortico() {
 	s.remove(adapter.ProductWebsites, website)
 	s.checkDocument(s.product("bowl"), map[string]string{"extension_attributes.website_ids": "[]"})
 
-	customer := s.create(adapter.Customers, attrs{
-		"website_id": 1, "store_id": 0, "email": "Eve@Example.com", "firstname": "Eve", "lastname": "New", "group_id": 2,
-		"disable_auto_group_change": 0, "created_in": "Admin", "password": "eve-password",
-	})
-	for _, street := range []string{"1", "2"} {
-		s.create(adapter.CustomerAddresses, attrs{
-			"customer_id": customer, "firstname": "Eve", "lastname": "New", "street": []string{street}, "city": "Paris",
-			"country_id": "FR", "postcode": "1", "telephone": "1", "is_default_billing": 1, "is_default_shipping": 0,
-		})
-	}
+	s.createEve(attrs{"password": "eve-password"})
 	eve := s.customer("Eve@Example.com")
 	s.checkDocument(eve, map[string]string{
 		"firstname": "Eve", "group_id": "2", "addresses.0.default_billing": "<nil>", "addresses.1.default_billing": "true", "addresses.2": "<nil>",
@@ -353,10 +317,5 @@ func (s *magento2Shop) testDeleted() {
 
 	s.magento.Call(s, http.MethodDelete, "/products/lamp-floor", nil)
 	s.magento.Call(s, http.MethodDelete, fmt.Sprint("/customers/", s.customer("dot@example.com")["id"]), nil)
-	if !s.isGone(adapter.Products, 4) || !s.isGone(adapter.Customers, 4) {
-		s.Error("what Magento 2 deleted is still there")
-	}
-	if n := len(s.list(adapter.StockItems, "product_id", "4")); n != 0 {
-		s.Errorf("%d stock items of a deleted product", n)
-	}
+	s.checkGone()
 }

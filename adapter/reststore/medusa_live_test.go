@@ -137,34 +137,22 @@ func (s *medusaShop) testChangedAtBackend() {
 	}})
 	s.post(item+"/location-levels/"+s.medusa.Location, object{"stocked_quantity": 7.5})
 	s.post("/admin/price-lists/"+s.sale(p), object{"ends_at": "2030-06-02T00:00:00Z"})
-	s.checkRecord(adapter.Products, 2, map[string]string{
-		"name": "Kupferkessel", "status": "2", "short_description": "null", "weight": "2.2500", "price": "120.1234", "sku": "kettle-copper",
-		"special_price": "99.0000", "special_to_date": "2030-06-01 00:00:00", "group_price": "[]", "visibility": "4",
-	})
-	if tiers := s.get(adapter.Products, 2).Get("tier_price").Records(); len(tiers) != 1 || tiers[0].Get("price_qty").Text() != "6.0000" || tiers[0].Get("cust_group").Int() != 32000 {
-		s.Errorf("tier prices: %v", formatValue(s.get(adapter.Products, 2).Get("tier_price")))
-	}
+	s.checkKettle()
 	stock := s.list(adapter.StockItems, "product_id", "2")[0]
 	if stock.Get("qty").Text() != "7.5000" || stock.Get("backorders").Int() != 1 || stock.Get("use_config_backorders").Int() != 0 {
 		s.Errorf("stock: %s", formatRecord(stock))
 	}
-	// Lists match only the new values.
-	if n, m := len(s.list(adapter.Products, "name", "Kupferkessel")), len(s.list(adapter.Products, "name", "Copper Kettle")); n != 1 || m != 0 {
-		s.Errorf("%d of the new name, %d of the old one", n, m)
-	}
+	s.checkListed(adapter.Products, "name", "Kupferkessel", 1) // lists match only the new values
+	s.checkListed(adapter.Products, "name", "Copper Kettle", 0)
 	s.medusa.Call(s, http.MethodDelete, "/admin/price-lists/"+s.sale(p), nil)
 	s.checkRecord(adapter.Products, 2, map[string]string{"special_price": "null", "special_to_date": "2030-06-01 00:00:00"})
 
 	channel := sqltest.LiveValue(p, "sales_channels.0.id")
 	s.post(fmt.Sprint("/admin/sales-channels/", channel, "/products"), object{"remove": []any{p["id"]}})
-	if n := len(s.list(adapter.ProductWebsites, "product_id", "2")); n != 1 {
-		s.Errorf("the product is in %d websites, want 1", n)
-	}
+	s.checkListed(adapter.ProductWebsites, "product_id", "2", 1)
 	category := s.findDocument("product_categories", "/admin/product-categories?external_id=4")["id"]
 	s.post(fmt.Sprint("/admin/product-categories/", category, "/products"), object{"add": []any{p["id"]}})
-	if n := len(s.list(adapter.ProductCategories, "product_id", "2")); n != 3 {
-		s.Errorf("the product is in %d categories, want 3", n)
-	}
+	s.checkListed(adapter.ProductCategories, "product_id", "2", 3)
 
 	ben := s.customer("ben@example.com")
 	path = fmt.Sprint("/admin/customers/", ben["id"])
@@ -194,18 +182,7 @@ func (s *medusaShop) testNewAtBackend() {
 	})
 	id := fmt.Sprint(sqltest.LiveValue(draft, "draft_order.id"))
 	s.post("/admin/draft-orders/"+id+"/convert-to-order", object{})
-	if err := s.Scan(s.Context()); err != nil {
-		s.Fatal(err)
-	}
-	trays := s.list(adapter.Products, "sku", "tray-s")
-	if len(trays) != 1 {
-		s.Fatalf("%d products of the new SKU", len(trays))
-	}
-	key := int(trays[0].Get("entity_id").Int())
-	s.checkRecord(adapter.Products, key, map[string]string{"name": "Tray", "price": "12.0000", "status": "1", "visibility": "4", "type_id": "simple", "url_key": "tray"})
-	if n := len(s.list(adapter.ProductWebsites, "product_id", fmt.Sprint(key))); n != 1 {
-		s.Errorf("the product is in %d websites, want 1", n)
-	}
+	key := s.scanTray("tray-s")
 	orders := s.list(adapter.Orders, "customer_id", "1")
 	last := orders[len(orders)-1]
 	if len(orders) != 3 || last.Get("grand_total").Text() != "36.0000" || last.Get("status").Text() != "pending" || last.Get("order_currency_code").Text() != "USD" {
@@ -265,11 +242,7 @@ func (s *medusaShop) testChangedInPortico() {
 }
 
 func (s *medusaShop) testNewInPortico() {
-	product := s.create(adapter.Products, attrs{
-		"attribute_set_id": 4, "type_id": "simple", "sku": "bowl", "name": "Bowl", "url_key": "bowl", "price": "3.5000",
-		"status": 1, "visibility": 4, "tax_class_id": 2, "weight": "0.2000",
-	})
-	website := s.create(adapter.ProductWebsites, attrs{"product_id": product, "website_id": 2})
+	product, website := s.createBowl()
 	s.create(adapter.ProductCategories, attrs{"product_id": product, "category_id": 4, "position": 3})
 	front := s.createImage(product, "f/r/front.png", 2, "image", "small_image")
 	s.createImage(product, "s/i/side.png", 1)
@@ -306,16 +279,7 @@ func (s *medusaShop) testNewInPortico() {
 	s.remove(adapter.ProductWebsites, website)
 	s.checkDocument(s.product(product), map[string]string{"sales_channels.0": "<nil>"})
 
-	customer := s.create(adapter.Customers, attrs{
-		"website_id": 1, "store_id": 0, "email": "Eve@Example.com", "firstname": "Eve", "lastname": "New", "group_id": 2,
-		"disable_auto_group_change": 0, "created_in": "Admin",
-	})
-	for _, street := range []string{"1", "2"} {
-		s.create(adapter.CustomerAddresses, attrs{
-			"customer_id": customer, "firstname": "Eve", "lastname": "New", "street": []string{street}, "city": "Paris",
-			"country_id": "FR", "postcode": "1", "telephone": "1", "is_default_billing": 1, "is_default_shipping": 0,
-		})
-	}
+	s.createEve(nil)
 	eve := s.customer("Eve@Example.com")
 	s.checkDocument(eve, map[string]string{"first_name": "Eve", "groups.0.name": "Wholesale"})
 	defaults := 0
@@ -358,10 +322,5 @@ func (s *medusaShop) testDeleted() {
 
 	s.medusa.Call(s, http.MethodDelete, fmt.Sprint("/admin/products/", s.product(4)["id"]), nil)
 	s.medusa.Call(s, http.MethodDelete, fmt.Sprint("/admin/customers/", s.customer("dot@example.com")["id"]), nil)
-	if !s.isGone(adapter.Products, 4) || !s.isGone(adapter.Customers, 4) {
-		s.Error("what Medusa deleted is still there")
-	}
-	if n := len(s.list(adapter.StockItems, "product_id", "4")); n != 0 {
-		s.Errorf("%d stock items of a deleted product", n)
-	}
+	s.checkGone()
 }

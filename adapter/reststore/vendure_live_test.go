@@ -134,14 +134,10 @@ func (s *vendureShop) testChangedAtBackend() {
 	if !slices.Equal(categories, []string{"3", "4"}) {
 		s.Errorf("the product is in categories %v", categories)
 	}
-	// Lists match only the new values.
-	if n, m := len(s.list(adapter.Products, "name", "Kupferkessel")), len(s.list(adapter.Products, "name", "Copper Kettle")); n != 1 || m != 0 {
-		s.Errorf("%d of the new name, %d of the old one", n, m)
-	}
+	s.checkListed(adapter.Products, "name", "Kupferkessel", 1) // lists match only the new values
+	s.checkListed(adapter.Products, "name", "Copper Kettle", 0)
 	s.call("mutation ($channel: ID!, $id: ID!) { removeProductsFromChannel(input: {channelId: $channel, productIds: [$id]}) { id } }", object{"channel": sqltest.LiveValue(p, "channels.1.id"), "id": p["id"]})
-	if n := len(s.list(adapter.ProductWebsites, "product_id", "2")); n != 1 {
-		s.Errorf("the product is in %d websites, want 1", n)
-	}
+	s.checkListed(adapter.ProductWebsites, "product_id", "2", 1)
 
 	ben := s.customer("ben@example.com")
 	s.call("mutation ($id: ID!) { updateCustomer(input: {id: $id, firstName: \"Benjamin\"}) { __typename } }", object{"id": ben["id"]})
@@ -180,18 +176,7 @@ func (s *vendureShop) testNewAtBackend() {
 	s.call("mutation ($id: ID!, $method: ID!) { setDraftOrderShippingMethod(orderId: $id, shippingMethodId: $method) { __typename } }", object{"id": order, "method": shipping})
 	s.call(`mutation ($id: ID!) { transitionOrderToState(id: $id, state: "ArrangingPayment") { __typename } }`, object{"id": order})
 	s.call(`mutation ($id: ID!) { addManualPaymentToOrder(input: {orderId: $id, method: "cheque", metadata: {}}) { __typename } }`, object{"id": order})
-	if err := s.Scan(s.Context()); err != nil {
-		s.Fatal(err)
-	}
-	trays := s.list(adapter.Products, "sku", "tray-s")
-	if len(trays) != 1 {
-		s.Fatalf("%d products of the new SKU", len(trays))
-	}
-	key := int(trays[0].Get("entity_id").Int())
-	s.checkRecord(adapter.Products, key, map[string]string{"name": "Tray", "price": "12.0000", "status": "1", "visibility": "4", "type_id": "simple", "url_key": "tray"})
-	if n := len(s.list(adapter.ProductWebsites, "product_id", fmt.Sprint(key))); n != 1 {
-		s.Errorf("the product is in %d websites, want 1", n)
-	}
+	key := s.scanTray("tray-s")
 	if stock := s.list(adapter.StockItems, "product_id", fmt.Sprint(key)); len(stock) != 1 || stock[0].Get("qty").Text() != "9.0000" {
 		s.Errorf("%d stock items", len(stock))
 	}
@@ -242,11 +227,7 @@ func (s *vendureShop) testChangedInPortico() {
 }
 
 func (s *vendureShop) testNewInPortico() {
-	product := s.create(adapter.Products, attrs{
-		"attribute_set_id": 4, "type_id": "simple", "sku": "bowl", "name": "Bowl", "url_key": "bowl", "price": "3.5000",
-		"status": 1, "visibility": 4, "tax_class_id": 2, "weight": "0.2000",
-	})
-	website := s.create(adapter.ProductWebsites, attrs{"product_id": product, "website_id": 2})
+	product, website := s.createBowl()
 	category := s.create(adapter.ProductCategories, attrs{"product_id": product, "category_id": 4, "position": 3})
 	front := s.createImage(product, "f/r/front.png", 2, "image", "small_image")
 	s.createImage(product, "s/i/side.png", 1)
@@ -270,16 +251,7 @@ func (s *vendureShop) testNewInPortico() {
 	s.remove(adapter.ProductCategories, category)
 	s.checkDocument(s.product(product), map[string]string{"channels.1": "<nil>", "facetValues.0": "<nil>"})
 
-	customer := s.create(adapter.Customers, attrs{
-		"website_id": 1, "store_id": 0, "email": "Eve@Example.com", "firstname": "Eve", "lastname": "New", "group_id": 2,
-		"disable_auto_group_change": 0, "created_in": "Admin",
-	})
-	for _, street := range []string{"1", "2"} {
-		s.create(adapter.CustomerAddresses, attrs{
-			"customer_id": customer, "firstname": "Eve", "lastname": "New", "street": []string{street}, "city": "Paris",
-			"country_id": "FR", "postcode": "1", "telephone": "1", "is_default_billing": 1, "is_default_shipping": 0,
-		})
-	}
+	customer := s.createEve(nil)
 	eve := s.customer("eve@example.com")
 	s.checkDocument(eve, map[string]string{"firstName": "Eve", "groups.0.name": "Wholesale", "addresses.1.fullName": "Eve New", "addresses.2": "<nil>"})
 	if written := fmt.Sprint(sqltest.LiveValue(eve, "addresses.0.defaultBillingAddress"), sqltest.LiveValue(eve, "addresses.1.defaultBillingAddress")); strings.Count(written, "true") != 1 {
@@ -312,10 +284,5 @@ func (s *vendureShop) testDeleted() {
 
 	s.call("mutation ($id: ID!) { deleteProduct(id: $id) { result } }", object{"id": s.product(4)["id"]})
 	s.call("mutation ($id: ID!) { deleteCustomer(id: $id) { result } }", object{"id": s.customer("dot@example.com")["id"]})
-	if !s.isGone(adapter.Products, 4) || !s.isGone(adapter.Customers, 4) {
-		s.Error("what Vendure deleted is still there")
-	}
-	if n := len(s.list(adapter.StockItems, "product_id", "4")); n != 0 {
-		s.Errorf("%d stock items of a deleted product", n)
-	}
+	s.checkGone()
 }
