@@ -35,21 +35,6 @@ type conn struct {
 	bytes   int                  // size of the rows read by the last Retry
 }
 
-// Close closes the connection.
-func (c *conn) Close() error { return c.pool.Close() }
-
-// Free returns when the rows that were read so far would have been read at the rate.
-func (c *conn) Free() time.Time { return c.free }
-
-// Bytes returns the size of the rows that the last Retry has read.
-func (c *conn) Bytes() int { return c.bytes }
-
-// CountRows counts rows towards the rate that the server has read and not sent.
-func (c *conn) CountRows(n int) { c.rows += n }
-
-// Forget makes c ask the server again which columns there are.
-func (c *conn) Forget() { clear(c.columns) }
-
 // A columnSet holds the names of a table's columns, in lower case.
 type columnSet map[string]bool
 
@@ -297,22 +282,25 @@ func Open(ctx context.Context, o Options) (*Database, error) {
 }
 
 // Close closes the connection.
-func (d *Database) Close() error { return d.conn.Close() }
+func (d *Database) Close() error { return d.conn.pool.Close() }
 
 // Free returns when the rows that were read so far would have been read at the rate.
-func (d *Database) Free() time.Time { return d.conn.Free() }
+func (d *Database) Free() time.Time { return d.conn.free }
 
 // Identity returns the identity of the server and the end of its binary log.
 func (d *Database) Identity(ctx context.Context) (Identity, error) {
 	return d.conn.Identity(ctx)
 }
 
-// ReadFrom reads from the state that the server had at p, or later.
-func (d *Database) ReadFrom(p Position) { d.conn.ReadFrom(p) }
+// ReadFrom makes all later reads of d use snapshots that hold everything up to p. Without
+// it they need not: a server writes a transaction to its log first, and shows it to
+// other connections later, by seconds if a replica or a disk is slow. Reads wait for that, and
+// fail if it takes longer than a minute.
+func (d *Database) ReadFrom(p Position) { d.conn.from = p }
 
 // Forget makes d ask the server again which columns and attributes there are, instead of taking
 // them as they were when d first read them.
 func (d *Database) Forget() {
-	d.conn.Forget()
+	clear(d.conn.columns)
 	clear(d.digests)
 }

@@ -29,7 +29,7 @@ func (d *Database) Digests(ctx context.Context, p Part, after, through adapter.K
 		}
 		return d.conn.Each(ctx, tx, statement(int64(max(after, 0)), int64(through)), func(r row) error {
 			digest = string(r[0])
-			d.conn.CountRows(rowsOf(digest))
+			d.conn.rows += rowsOf(digest) // which the server has read and not sent
 			return nil
 		})
 	})

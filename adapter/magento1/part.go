@@ -129,7 +129,7 @@ func readAll[T any](ctx context.Context, conn *connection, r batchReader[T], fro
 				yield(*new(T), b.err)
 				return
 			}
-			if w.limit = min(2*w.limit, maxBatch); conn.Bytes() > batchBytes {
+			if w.limit = min(2*w.limit, maxBatch); conn.bytes > batchBytes {
 				w.limit = max(w.limit/4, 1)
 			}
 			conn.report()

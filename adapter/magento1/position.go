@@ -93,12 +93,6 @@ const (
 var errInvisible = fmt.Errorf("what the legacy database has in its binary log has not become visible within %s: check whether commits hang there, "+
 	"as they do while a semi-synchronous replica does not answer", maxInvisible)
 
-// ReadFrom makes all later reads of c use snapshots that hold everything up to p. Without
-// it they need not: a server writes a transaction to its log first, and shows it to
-// other connections later, by seconds if a replica or a disk is slow. Reads wait for that, and
-// fail if it takes longer than a minute.
-func (c *conn) ReadFrom(p Position) { c.from = p }
-
 // awaitPosition waits until a snapshot reaches the position of ReadFrom. Later snapshots reach it,
 // too.
 func (c *conn) awaitPosition(ctx context.Context) error {
