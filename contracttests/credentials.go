@@ -1,6 +1,7 @@
 package contracttests
 
 import (
+	"crypto/rand"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -9,7 +10,9 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/portico-commerce/portico/config/strictyaml"
 )
@@ -155,7 +158,7 @@ func (c Credentials) headers(as string, srv server, r *request) []header {
 		}
 		return hs
 	case t.Token != "" && c.Signature == HMACSHA1:
-		return []header{{"Authorization", c.signHMAC(t, srv, r)}}
+		return []header{{"Authorization", c.signHMAC(t, srv, r, rand.Text(), strconv.FormatInt(time.Now().Unix(), 10))}}
 	case t.Token != "":
 		return []header{{"Authorization", c.Authorization(as)}}
 	}

@@ -169,7 +169,7 @@ func TestHMACVector(t *testing.T) {
 		"not signed":      "/api/rest/customers/1?x&attrs=email&oauth_x=y&a=b=c",
 	} {
 		r := request{method: "GET", target: target, host: "Store.Example:80"}
-		got := c.signHMACWith(c.Admin, server{scheme: "http"}, &r, "n1", "1330000000")
+		got := c.signHMAC(c.Admin, server{scheme: "http"}, &r, "n1", "1330000000")
 		want := `OAuth oauth_version="1.0", oauth_signature_method="HMAC-SHA1", oauth_consumer_key="` + long("a") + `", oauth_token="` + long("c") +
 			`", oauth_nonce="n1", oauth_timestamp="1330000000", oauth_signature="4NYcMU5jtqDwD2UfxYFuxEfoe0A%3D"`
 		if got != want {

@@ -88,9 +88,6 @@ func (s *state) row(r adapter.Resource, key adapter.Key) *row {
 // put stores a row and replaces the row with its key.
 func (s *state) put(r *row) { s.replace(r.record.Schema.Resource, r.record.Key(), r) }
 
-// remove removes the row of a record.
-func (s *state) remove(r adapter.Resource, key adapter.Key) { s.replace(r, key, nil) }
-
 // replace stores a row, or nil to remove it, in place of the row with the key.
 func (s *state) replace(r adapter.Resource, key adapter.Key, next *row) {
 	t := s.tables[r]

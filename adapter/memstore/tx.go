@@ -199,7 +199,7 @@ func (x tx) UpdateWhere(_ context.Context, where, change adapter.Record, except 
 // Types may point to a deleted image from then on; they then show no image, as no image gets
 // its key.
 func (x tx) Delete(ctx context.Context, r adapter.Resource, key adapter.Key) error {
-	x.remove(r, key)
+	x.replace(r, key, nil)
 	for _, part := range adapter.Resources() {
 		if x.tables[part].schema.Root != r {
 			continue

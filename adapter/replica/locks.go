@@ -82,9 +82,7 @@ func busy(op string, err error) error {
 // poll is the time between two checks of another process's progress.
 const poll = 20 * time.Millisecond
 
-// Wait waits until it is time to look again, unless ctx ends, whose error it returns.
-func Wait(ctx context.Context) error { return wait(ctx, poll) }
-
+// wait waits for a time, unless ctx ends, whose error it returns.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):

@@ -91,7 +91,7 @@ func (rc *reconciler) reconcileLocked(ctx context.Context, root *resourcePlan, k
 				return reconciled, err
 			}
 		}
-		if err := Wait(ctx); err != nil {
+		if err := wait(ctx, poll); err != nil {
 			return nil, err
 		}
 	}

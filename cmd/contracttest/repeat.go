@@ -16,19 +16,7 @@ import (
 // repeats it.
 var repeatedFlags = []string{"url", "dialect", "integers", "credentials", "fixtures", "reset", "exchanges", "expect", "timeout", "ca", "insecure"}
 
-// runCommandLine returns the shell command that repeats a run with these flags, without the
-// selection of cases and the reports. It contains no secrets.
-func runCommandLine(flags *pflag.FlagSet, baseURL string) string {
-	return commandLine("contracttest", flags, baseURL, repeatedFlags)
-}
-
-// signCommandLine returns the shell command that signs requests with the credentials of a
-// run, for [contracttests.Target].
-func signCommandLine(flags *pflag.FlagSet) string {
-	return commandLine("contracttest sign", flags, "", []string{"credentials"})
-}
-
-// commandLine returns a command with the named flags that are set.
+// commandLine returns a shell command with the named flags that are set. It contains no secrets.
 func commandLine(command string, flags *pflag.FlagSet, baseURL string, names []string) string {
 	var b strings.Builder
 	b.WriteString(command)

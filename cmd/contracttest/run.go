@@ -73,11 +73,11 @@ func runSuite(cmd *cobra.Command, o *runOptions) error {
 	}
 	fmt.Fprintf(o.screen(cmd), "testing %s/api/rest, dialect %s\n", p.target.BaseURL, p.target.Dialect)
 	result, err := p.execute(ctx)
-	p.progress.clear()
+	p.progress.bar.Clear()
 	if result == nil {
 		return explainInterrupt(ctx, err)
 	}
-	result.Command = runCommandLine(cmd.Flags(), p.target.BaseURL)
+	result.Command = commandLine("contracttest", cmd.Flags(), p.target.BaseURL, repeatedFlags)
 	if p.expected != nil {
 		p.expected.writeUnused(o.screen(cmd))
 	}
@@ -105,7 +105,7 @@ func (o *runOptions) plan(cmd *cobra.Command) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	target.SignCommand = signCommandLine(cmd.Flags())
+	target.SignCommand = commandLine("contracttest sign", cmd.Flags(), "", []string{"credentials"})
 	p := &plan{target: target, progress: &progress{w: cmd.ErrOrStderr(), verbose: o.verbose, bar: report.NewBar(cmd.ErrOrStderr())}}
 	if !cmd.Flags().Changed("parallel") {
 		o.parallel = defaultParallel(demo, target.Dialect)
@@ -374,6 +374,3 @@ func (p *progress) printResult(r *contracttests.Result) {
 	}
 	fmt.Fprintln(p.w, line)
 }
-
-// clear removes the progress bar.
-func (p *progress) clear() { p.bar.Clear() }

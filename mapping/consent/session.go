@@ -87,14 +87,11 @@ func (s *Site) setSessionCookie(w http.ResponseWriter, v *visit, one session) er
 	}
 	for _, path := range v.userKind.cookiePaths {
 		http.SetCookie(w, &http.Cookie{
-			Name: v.userKind.cookie, Value: sealed, Path: s.cookiePath(path), HttpOnly: true, Secure: v.scheme == "https", SameSite: http.SameSiteStrictMode,
+			Name: v.userKind.cookie, Value: sealed, Path: s.publicPath + path, HttpOnly: true, Secure: v.scheme == "https", SameSite: http.SameSiteStrictMode,
 		})
 	}
 	return nil
 }
-
-// cookiePath returns the path of a cookie for the pages below path, as seen by browsers.
-func (s *Site) cookiePath(path string) string { return s.publicPath + path }
 
 // A user is the account of a customer or an administrator.
 type user struct {

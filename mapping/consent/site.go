@@ -235,7 +235,8 @@ func (s *Site) serve(ctx context.Context, w http.ResponseWriter, v *visit) error
 	switch {
 	case err != nil:
 	case v.action == confirm:
-		token, err = s.authorize(ctx, v, u)
+		adminID, customerID := v.userKind.ids(u)
+		token, err = s.granting.Authorize(ctx, v.token, adminID, customerID)
 	case v.action == reject && !in:
 		redirect(w, v.formURL())
 		return nil
@@ -275,12 +276,6 @@ func fromOurPage(r *http.Request) bool {
 		}
 	}
 	return true
-}
-
-// authorize grants the token of the visit to a user.
-func (s *Site) authorize(ctx context.Context, v *visit, u user) (adapter.Token, error) {
-	adminID, customerID := v.userKind.ids(u)
-	return s.granting.Authorize(ctx, v.token, adminID, customerID)
 }
 
 func (s *Site) confirmed(w http.ResponseWriter, v *visit, token adapter.Token, consumer adapter.Consumer) error {

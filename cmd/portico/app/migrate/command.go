@@ -224,7 +224,7 @@ func (o *compareOptions) compare(cmd *cobra.Command) (*Report, error) {
 	if err := o.openSystems(); err != nil {
 		return nil, err
 	}
-	r := newReplay(o, cmd.ErrOrStderr())
+	r := &replay{comparer: newComparer(o, cmd.ErrOrStderr())}
 	r.plan(exchanges)
 	if len(r.requests) == 0 {
 		return nil, fmt.Errorf("--requests: no request in %s can be sent: %s", o.requests, r.result.leftOutReasons())

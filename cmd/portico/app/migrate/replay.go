@@ -3,7 +3,6 @@ package migrate
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"strings"
@@ -31,12 +30,6 @@ type replay struct {
 	*comparer
 	requests []comparedRequest
 	done     int // guarded by mu
-}
-
-// newReplay returns a replay without requests, for the opened systems of o. It draws a
-// progress bar on progress if that is a terminal.
-func newReplay(o *compareOptions, progress io.Writer) *replay {
-	return &replay{comparer: newComparer(o, progress)}
 }
 
 // plan collects the requests to send from the steps of exchanges, and records the reasons for

@@ -171,12 +171,6 @@ func (c *Report) restore(report json.RawMessage) error {
 	return nil
 }
 
-// snapshot returns the report so far.
-func (c *Report) snapshot() (json.RawMessage, error) {
-	c.finish()
-	return json.Marshal(c)
-}
-
 // leaveOut counts a request that is not sent, with the reason.
 func (c *Report) leaveOut(reason, request string) {
 	if c.leftOut[reason] == nil {

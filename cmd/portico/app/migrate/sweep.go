@@ -301,7 +301,8 @@ func (w *sweeper) commit(outcome *compare.SweepOutcome) {
 func (w *sweeper) snapshot() (json.RawMessage, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.result.snapshot()
+	w.result.finish()
+	return json.Marshal(w.result)
 }
 
 // show draws the progress bar.
