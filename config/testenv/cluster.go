@@ -30,7 +30,7 @@ func NewRedisCluster(t testing.TB, nodeTimeout time.Duration) *RedisCluster {
 	for range 2 * masters {
 		_, busPort, _ := net.SplitHostPort(FreeAddress(t))
 		busPorts = append(busPorts, busPort)
-		c.servers = append(c.servers, newServer(t, append(dataArguments(t), "--cluster-enabled", "yes", "--cluster-port", busPort,
+		c.servers = append(c.servers, NewRedis(t, append(dataArguments(), "--cluster-enabled", "yes", "--cluster-port", busPort,
 			"--cluster-node-timeout", strconv.FormatInt(nodeTimeout.Milliseconds(), 10), "--cluster-replica-validity-factor", "0")...))
 	}
 	for i, s := range c.servers {

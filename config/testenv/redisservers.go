@@ -3,8 +3,9 @@
 package testenv
 
 import (
+	"bufio"
 	"bytes"
-	"context"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -22,17 +23,18 @@ type Redis struct {
 	Address string
 
 	t         testing.TB
+	dir       string
 	arguments []string
 	cmd       *exec.Cmd
 	ended     chan struct{} // closed when the process has ended
 	client    *redis.Client
 }
 
-// newServer starts a server with arguments of redis-server, and waits until it answers.
-func newServer(t testing.TB, arguments ...string) *Redis {
+// NewRedis starts a server in a new folder with arguments of redis-server, and waits until it answers.
+func NewRedis(t testing.TB, arguments ...string) *Redis {
 	t.Helper()
 	Need(t, "redis-server")
-	s := &Redis{t: t, Address: FreeAddress(t), arguments: arguments}
+	s := &Redis{t: t, Address: FreeAddress(t), dir: t.TempDir(), arguments: arguments}
 	s.client = redis.NewClient(&redis.Options{Addr: s.Address, DialerRetries: 1, MaxRetries: -1, DisableIdentity: true})
 	t.Cleanup(func() { _ = s.client.Close() })
 	s.Start()
@@ -40,12 +42,19 @@ func newServer(t testing.TB, arguments ...string) *Redis {
 	return s
 }
 
+// URL returns the URL of the server.
+func (s *Redis) URL() string { return "redis://" + s.Address }
+
+// PID returns the id of its process.
+func (s *Redis) PID() int { return s.cmd.Process.Pid }
+
 // Start starts a killed server again, on the same port and with the data of its folder.
 func (s *Redis) Start() {
 	s.t.Helper()
 	_, port, _ := net.SplitHostPort(s.Address)
 	output := &bytes.Buffer{}
-	s.cmd = exec.Command("redis-server", append(s.arguments, "--bind", "127.0.0.1", "--port", port)...)
+	s.cmd = exec.Command("redis-server", append(s.arguments, "--bind", "127.0.0.1", "--port", port, "--dir", s.dir)...)
+	// The server must end with the tests, even if they crash.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	s.cmd.Stdout, s.cmd.Stderr = output, output
 	if err := s.cmd.Start(); err != nil {
@@ -63,7 +72,14 @@ func (s *Redis) Start() {
 			s.t.Fatalf("redis-server ended\n%s", output)
 		default:
 		}
-		return s.client.Ping(context.Background()).Err() == nil
+		conn, err := net.Dial("tcp", s.Address)
+		if err != nil {
+			return false
+		}
+		defer func() { _ = conn.Close() }()
+		_, err = conn.Write([]byte("PING\r\n"))
+		answer, _ := bufio.NewReader(conn).ReadString('\n') // while it reads its files, an error
+		return err == nil && answer == "+PONG\r\n"
 	})
 }
 
@@ -84,6 +100,31 @@ func (s *Redis) signal(signal os.Signal) {
 	if err := s.cmd.Process.Signal(signal); err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// DeleteData removes the files of a killed server.
+func (s *Redis) DeleteData() {
+	s.t.Helper()
+	if err := errors.Join(os.RemoveAll(filepath.Join(s.dir, "appendonlydir")), os.RemoveAll(filepath.Join(s.dir, "dump.rdb"))); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Command sends one command to the server and returns the first line of the reply.
+func (s *Redis) Command(command string) (answer string) {
+	s.t.Helper()
+	conn, err := net.Dial("tcp", s.Address)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := conn.Write([]byte(command + "\r\n")); err != nil {
+		s.t.Fatal(err)
+	}
+	if answer, err = bufio.NewReader(conn).ReadString('\n'); err != nil {
+		s.t.Fatal(err)
+	}
+	return strings.TrimSpace(answer)
 }
 
 // do sends a command, whose failure fails the test.
@@ -108,9 +149,9 @@ func (s *Redis) info(field string, command ...any) string {
 	return ""
 }
 
-// dataArguments returns the arguments of a server that keeps its data in a folder.
-func dataArguments(t testing.TB) []string {
-	return []string{"--dir", t.TempDir(), "--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"}
+// dataArguments returns the arguments of a server that keeps its data.
+func dataArguments() []string {
+	return []string{"--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"}
 }
 
 // writeFile writes a file into a new folder and returns its path.

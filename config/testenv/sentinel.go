@@ -27,17 +27,17 @@ type RedisSentinels struct {
 func NewRedisSentinels(t testing.TB, downAfter time.Duration) *RedisSentinels {
 	t.Helper()
 	g := &RedisSentinels{t: t}
-	master := newServer(t, dataArguments(t)...)
+	master := NewRedis(t, dataArguments()...)
 	host, port, _ := net.SplitHostPort(master.Address)
 	g.servers = append(g.servers, master)
 	for range 2 {
-		g.servers = append(g.servers, newServer(t, append(dataArguments(t), "--replicaof", host+" "+port)...))
+		g.servers = append(g.servers, NewRedis(t, append(dataArguments(), "--replicaof", host+" "+port)...))
 	}
 	config := fmt.Sprintf("sentinel monitor %[1]s %s %s 2\nsentinel down-after-milliseconds %[1]s %[4]d\nsentinel failover-timeout %[1]s 5000\n",
 		masterName, host, port, downAfter.Milliseconds())
 	for range 3 {
 		path := writeFile(t, "sentinel.conf", config)
-		g.sentinels = append(g.sentinels, newServer(t, path, "--sentinel"))
+		g.sentinels = append(g.sentinels, NewRedis(t, path, "--sentinel"))
 	}
 	Await(t, "the Sentinels to know all", func() bool {
 		return !slices.ContainsFunc(g.sentinels, func(s *Redis) bool {
