@@ -66,20 +66,8 @@ func (s *shop) watchStore(t testing.TB) *storeWatcher {
 
 func (w *storeWatcher) column(t testing.TB, query string, args ...any) []string {
 	t.Helper()
-	rows, err := w.db.QueryContext(t.Context(), query, args...)
+	values, err := engine.SelectColumn[string](t.Context(), engine.QueryOf(w.db.QueryContext), query, args...)
 	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = rows.Close() }()
-	var values []string
-	for rows.Next() {
-		var v string
-		if err := rows.Scan(&v); err != nil {
-			t.Fatal(err)
-		}
-		values = append(values, v)
-	}
-	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
 	return values

@@ -483,19 +483,8 @@ func (r *rehearsal) createdCounts() map[string]int {
 		"SELECT email FROM customer_entity WHERE email LIKE 'created-%'",
 		"SELECT value FROM customer_address_entity_text WHERE value LIKE 'created-%'",
 	} {
-		rows, err := r.shop.DB.QueryContext(r.Context(), statement)
-		if err != nil {
-			r.Fatal(err)
-		}
-		for rows.Next() {
-			var name string
-			if err := rows.Scan(&name); err != nil {
-				r.Fatal(err)
-			}
+		for _, name := range apptest.SelectTexts(r, r.shop.DB, statement) {
 			counts[name]++
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			r.Fatal(err)
 		}
 	}
 	return counts

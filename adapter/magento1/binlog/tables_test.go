@@ -14,6 +14,7 @@ import (
 	"github.com/portico-commerce/portico/adapter/magento1"
 	"github.com/portico-commerce/portico/adapter/magento1/binlog"
 	"github.com/portico-commerce/portico/adapter/magento1/magento1test"
+	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
 // meanings returns the parts that depend on a changed row of each table, with one record or all,
@@ -114,7 +115,7 @@ func TestTables(t *testing.T) {
 	keys := keysOfTables()
 	keys["eav_attribute_option"] = single(t, raw, "SELECT attribute_id FROM eav_attribute WHERE attribute_code = 'gender'")
 	want := meanings()
-	for _, name := range slices.Concat(tablesOf(t, raw), binlog.TableNames()) {
+	for _, name := range slices.Concat(column(t, raw, "SHOW TABLES"), binlog.TableNames()) {
 		if _, ok := want[name]; !ok {
 			t.Errorf("the table %s is not classified", name)
 		}
@@ -210,22 +211,12 @@ func single(t *testing.T, db *sql.DB, query string) (value string) {
 // column returns the first column of a statement.
 func column(t *testing.T, db *sql.DB, query string, args ...any) (values []string) {
 	t.Helper()
-	rows, err := db.QueryContext(t.Context(), query, args...)
+	values, err := engine.SelectColumn[string](t.Context(), engine.QueryOf(db.QueryContext), query, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var value string
-		if err := rows.Scan(&value); err != nil {
-			t.Fatal(err)
-		}
-		values = append(values, value)
-	}
 	return values
 }
-
-func tablesOf(t *testing.T, db *sql.DB) []string { return column(t, db, "SHOW TABLES") }
 
 func columnsOfTable(t *testing.T, db *sql.DB, table string) []string {
 	return column(t, db, "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?", table)

@@ -163,21 +163,10 @@ func Execute(t testing.TB, old *sql.DB, statements ...string) {
 }
 
 // SelectTexts returns the only column of the rows that a statement selects.
-func SelectTexts(t testing.TB, db *sql.DB, statement string) (all []string) {
+func SelectTexts(t testing.TB, db *sql.DB, statement string) []string {
 	t.Helper()
-	rows, err := db.QueryContext(t.Context(), statement)
+	all, err := engine.SelectColumn[string](t.Context(), engine.QueryOf(db.QueryContext), statement)
 	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var one string
-		if err := rows.Scan(&one); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, one)
-	}
-	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
 	return all
