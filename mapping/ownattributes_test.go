@@ -254,11 +254,17 @@ func ownShop(t *testing.T, inSQLite, byWebsite bool) (*customerShop, []ownAttrib
 	if err != nil {
 		t.Fatal(err)
 	}
+	addOwnRows(data, schemas, all)
+	return serveOwn(t, data, schemas, options, inSQLite), all
+}
+
+// serveOwn serves data, in SQLite or in memory, with the fields that options add.
+func serveOwn(t *testing.T, data *adapter.Dataset, schemas *adapter.Schemas, options contract.FieldOptions, inSQLite bool) *customerShop {
+	t.Helper()
 	fields, err := contract.NewFields(options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	addOwnRows(data, schemas, all)
 	var store *store
 	if inSQLite {
 		store = openSQLiteStore(t, data, schemas)
@@ -269,7 +275,7 @@ func ownShop(t *testing.T, inSQLite, byWebsite bool) (*customerShop, []ownAttrib
 		}
 		store = inMemory(t, records)
 	}
-	return serveCustomers(t, store, data, fields, schemas, mapping.Settings{}), all
+	return serveCustomers(t, store, data, fields, schemas, mapping.Settings{})
 }
 
 // addOwnRows gives products the cells of ownRows, and makes them products of both websites.

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/portico-commerce/portico/adapter"
-	"github.com/portico-commerce/portico/adapter/memstore"
-	"github.com/portico-commerce/portico/mapping"
 	"github.com/portico-commerce/portico/mapping/codec"
 	"github.com/portico-commerce/portico/mapping/contract"
 )
@@ -52,10 +50,6 @@ func openOwnPersons(t *testing.T, inSQLite bool) (*customerShop, []ownAttribute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields, err := contract.NewFields(options)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for resource, cells := range ownCells() {
 		for i, stored := range data.Records[resource] {
 			r := adapter.NewRecord(schemas.Of(resource))
@@ -66,17 +60,7 @@ func openOwnPersons(t *testing.T, inSQLite bool) (*customerShop, []ownAttribute)
 			data.Records[resource][i] = r
 		}
 	}
-	var store *store
-	if inSQLite {
-		store = openSQLiteStore(t, data, schemas)
-	} else {
-		records := memstore.New(memstore.Options{Schemas: schemas})
-		if err := records.Load(t.Context(), data); err != nil {
-			t.Fatal(err)
-		}
-		store = inMemory(t, records)
-	}
-	return serveCustomers(t, store, data, fields, schemas, mapping.Settings{}), all
+	return serveOwn(t, data, schemas, options, inSQLite), all
 }
 
 // TestOwnAttributesOfPersons compares what replies show of own attributes of customers and addresses with
