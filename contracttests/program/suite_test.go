@@ -10,8 +10,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -226,11 +224,7 @@ func TestSuiteTrustsNoLocation(t *testing.T) {
 	path := strings.TrimPrefix(dsn, "sqlite:")
 	demo := apptest.StartDemoOn(t, dsn, "documented")
 	target := demo.Target(t)
-	upstream, err := url.Parse(demo.Contract)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(upstream)
+	proxy := apptest.ProxyTo(t, demo.Contract)
 	proxy.ModifyResponse = func(r *http.Response) error {
 		if location := r.Header.Get("Location"); location != "" {
 			r.Header.Set("Location", location[:strings.LastIndexByte(location, '/')+1]+"1")
@@ -266,18 +260,13 @@ func TestSuiteReadOnly(t *testing.T) {
 	for _, dialect := range testenv.Rows(t, dialects(), 3) {
 		t.Run(dialect, func(t *testing.T) {
 			target := apptest.StartDemo(t, dialect).Target(t)
-			upstream, err := url.Parse(target.BaseURL)
-			if err != nil {
-				t.Fatal(err)
-			}
-			proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-				if r.In.Method != http.MethodGet {
-					t.Errorf("%s %s in a run that only reads", r.In.Method, r.In.URL)
+			proxy := apptest.ProxyTo(t, target.BaseURL)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodGet {
+					t.Errorf("%s %s in a run that only reads", r.Method, r.URL)
 				}
-				r.SetURL(upstream)
-				r.Out.Host = r.In.Host
-			}}
-			server := httptest.NewServer(proxy)
+				proxy.ServeHTTP(w, r)
+			}))
 			t.Cleanup(server.Close)
 			target.BaseURL = server.URL
 			report := runSuite(t, t.Context(), target, contracttests.Options{Parallel: 4, ReadOnly: true})
