@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,9 +41,7 @@ func (s *shop) storedRecord(t testing.TB, r adapter.Resource, key adapter.Key) a
 func body(t testing.TB, base map[string]any, other ...any) string {
 	t.Helper()
 	fields := map[string]any{}
-	for name, v := range base {
-		fields[name] = v
-	}
+	maps.Copy(fields, base)
 	for i := 0; i < len(other); i += 2 {
 		fields[other[i].(string)] = other[i+1]
 		if other[i+1] == no {

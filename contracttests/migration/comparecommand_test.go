@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -132,9 +133,7 @@ func falsify(t *testing.T, next http.Handler, all []plantedDifference) http.Hand
 		answer := httptest.NewRecorder()
 		next.ServeHTTP(answer, r)
 		all[i].change(t, answer)
-		for name, values := range answer.Header() {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), answer.Header())
 		w.Header().Set("Content-Length", strconv.Itoa(answer.Body.Len()))
 		w.WriteHeader(answer.Code)
 		_, _ = w.Write(answer.Body.Bytes())

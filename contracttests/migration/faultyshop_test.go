@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -100,9 +101,7 @@ func (f *faultyShop) requests(of ...string) (found []string) {
 // honest forwards the answer of the legacy store.
 func honest(w http.ResponseWriter, _ *http.Request, execute func() *httptest.ResponseRecorder) {
 	answer := execute()
-	for name, values := range answer.Header() {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), answer.Header())
 	w.WriteHeader(answer.Code)
 	_, _ = w.Write(answer.Body.Bytes())
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha1"
 	"encoding/base64"
 	"encoding/hex"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -35,9 +36,7 @@ func baseReference(method, address, query string, oauth map[string]string) strin
 			all[unescapeReference(p[0])] = unescapeReference(p[1])
 		}
 	}
-	for name, value := range oauth {
-		all[name] = value
-	}
+	maps.Copy(all, oauth)
 	delete(all, "oauth_signature")
 	encoded := map[string]string{}
 	var names []string

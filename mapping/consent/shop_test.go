@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -228,9 +229,7 @@ func (r *reader) send(method, target string, form url.Values) *reader {
 	if form != nil {
 		request.Header.Set("Content-Type", formType)
 	}
-	for name, values := range r.header {
-		request.Header[name] = values
-	}
+	maps.Copy(request.Header, r.header)
 	for _, cookie := range r.cookies {
 		request.AddCookie(cookie)
 	}

@@ -281,7 +281,7 @@ func TestTierPrices(t *testing.T) {
 		[3]string{"general", "5.0000", "9.0000"}, [3]string{"guest", "6.0000", "2.0000"}, [3]string{"all", "7.0000", "2.0000"},
 		[3]string{"all", "200.0000", "10.0000"}, [3]string{"all", "3.0000", "10.5000"}))
 	b := buyer{Taxes: taxed(8.25)}
-	got := string(codec.Append(nil, contract.JSON, "", ptr(b.TierPrices(p, contract.PricedItself, true)), false))
+	got := string(codec.Append(nil, contract.JSON, "", new(b.TierPrices(p, contract.PricedItself, true)), false))
 	want := `[{"qty":"2.0000","price_with_tax":6.5,"price_without_tax":6},{"qty":"10.0000","price_with_tax":216.5,"price_without_tax":200},{"qty":"10.5000","price_with_tax":3.25,"price_without_tax":3}]`
 	if got != want {
 		t.Errorf("tiers\n%s, want\n%s", got, want)
@@ -290,5 +290,3 @@ func TestTierPrices(t *testing.T) {
 
 // cents returns an amount in cents.
 func cents(m resource.Money) uint64 { return resource.RoundDecimal.Cents(m) }
-
-func ptr[T any](v T) *T { return &v }

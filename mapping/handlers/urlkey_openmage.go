@@ -31,9 +31,7 @@ func openMageTransliterations() map[rune]string {
 			spelled[letter] = string(latin[i])
 		}
 	}
-	for letter, latin := range map[rune]string{'θ': "th", 'φ': "ph", 'χ': "ch", 'ψ': "ps", 'ъ': " ", 'ь': " ", 'א': " ", 'ע': " "} {
-		spelled[letter] = latin
-	}
+	maps.Copy(spelled, map[rune]string{'θ': "th", 'φ': "ph", 'χ': "ch", 'ψ': "ps", 'ъ': " ", 'ь': " ", 'א': " ", 'ע': " "})
 	return spelled
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,9 +66,7 @@ func (c *randomClient) some(all fields) fields {
 
 // with returns a body with all fields of two.
 func (f fields) with(more fields) fields {
-	for name, value := range more {
-		f[name] = value
-	}
+	maps.Copy(f, more)
 	return f
 }
 

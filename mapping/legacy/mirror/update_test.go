@@ -70,12 +70,8 @@ type part struct {
 // with returns the values with others in addition.
 func (v values) with(more values) values {
 	all := values{}
-	for name, value := range v {
-		all[name] = value
-	}
-	for name, value := range more {
-		all[name] = value
-	}
+	maps.Copy(all, v)
+	maps.Copy(all, more)
 	return all
 }
 
