@@ -75,7 +75,6 @@ type Changes interface {
 type Cache struct {
 	ttl, staleTTL, memoryTTL time.Duration
 	now                      func() time.Time
-	log                      *slog.Logger
 	metrics                  *metrics
 	generations              *generations
 	memory                   *memory
@@ -96,7 +95,7 @@ type Cache struct {
 // an error if Redis is unavailable.
 func New(ctx context.Context, o Options) (*Cache, error) {
 	c := &Cache{
-		ttl: o.TTL, staleTTL: o.StaleTTL, memoryTTL: o.MemoryTTL, now: o.Now, log: o.Log, secret: o.Secret,
+		ttl: o.TTL, staleTTL: o.StaleTTL, memoryTTL: o.MemoryTTL, now: o.Now, secret: o.Secret,
 		generations: newGenerations(), changes: o.Changes, stop: func() {},
 	}
 	if c.now == nil {

@@ -2,7 +2,6 @@ package mapping
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/portico-commerce/portico/mapping/auth"
@@ -59,7 +58,6 @@ type Gate struct {
 	dialect    *contract.Dialect
 	auth       *auth.Authenticator
 	settings   LegacySettings
-	log        *slog.Logger
 	now        func() time.Time
 	products   *handlers.ProductFinder
 	pipeline   *pipeline.Pipeline
@@ -70,7 +68,6 @@ type Gate struct {
 type gateParts struct {
 	Dialect       *contract.Dialect
 	Authenticator *auth.Authenticator
-	Log           *slog.Logger
 	Now           func() time.Time
 	Products      *handlers.ProductFinder
 	Pipeline      *pipeline.Pipeline
@@ -80,7 +77,7 @@ type gateParts struct {
 // newGate returns a gate.
 func newGate(p gateParts, settings LegacySettings) *Gate {
 	return &Gate{
-		dialect: p.Dialect, auth: p.Authenticator, settings: settings, log: p.Log, now: p.Now, products: p.Products,
+		dialect: p.Dialect, auth: p.Authenticator, settings: settings, now: p.Now, products: p.Products,
 		pipeline: p.Pipeline, replyCache: p.ReplyCache,
 	}
 }

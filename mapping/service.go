@@ -109,7 +109,7 @@ func (s *Service) With(fields *contract.Fields, settings Settings) (*Service, er
 		return nil, err
 	}
 	next.Gate = newGate(gateParts{
-		Dialect: p.dialect, Authenticator: p.authenticator, Log: p.log, Now: settings.Now, Products: finder, Pipeline: next.Pipeline, ReplyCache: replies,
+		Dialect: p.dialect, Authenticator: p.authenticator, Now: settings.Now, Products: finder, Pipeline: next.Pipeline, ReplyCache: replies,
 	}, settings.LegacySettings)
 	return next, nil
 }

@@ -38,7 +38,6 @@ func (w *walker) checkOpen(op string) error {
 type row struct {
 	key     adapter.Key    // the legacy id; 0 for a document without a mapping
 	exists  bool           // the local replica has the record
-	rootKey adapter.Key    // of a record that exists: the key of its root
 	mapping *idmap.Mapping // nil for none
 	doc     *Document      // nil for none, or one that was not looked up
 	// outdated: the document refers to a record that has got its legacy id since the
@@ -159,11 +158,11 @@ func (w *walker) nextRecords(ctx context.Context, plan *resourcePlan, after adap
 	if after >= 0 {
 		q.After = &adapter.Cursor{Key: after}
 	}
-	records, err := plan.localRecords().List(ctx, &adapter.ListParams{Query: q, Only: plan.withRootKey([]string{})})
+	records, err := plan.localRecords().List(ctx, &adapter.ListParams{Query: q, Only: []string{}})
 	if err != nil {
 		return nil, err
 	}
-	rows := convert(records, func(r adapter.Record) row { return row{key: r.Key(), exists: true, rootKey: plan.rootKeyOf(r)} })
+	rows := convert(records, func(r adapter.Record) row { return row{key: r.Key(), exists: true} })
 	return rows, w.addMappings(ctx, plan, rows)
 }
 
@@ -200,7 +199,7 @@ func (w *walker) rowsOfDocuments(ctx context.Context, root *resourcePlan, docs [
 func (w *walker) addRecords(ctx context.Context, plan *resourcePlan, rows []row) error {
 	rootKeys, err := plan.findRecords(ctx, keysOf(rows))
 	for i := range rows {
-		rows[i].rootKey, rows[i].exists = rootKeys[rows[i].key]
+		_, rows[i].exists = rootKeys[rows[i].key]
 	}
 	return err
 }

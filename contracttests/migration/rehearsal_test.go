@@ -67,16 +67,16 @@ type rehearsal struct {
 	}
 	restocked struct {
 		sync.Mutex
-		quantity     int64
-		began, ended time.Time // of the last one
+		quantity int64
+		ended    time.Time // of the last one
 	}
 	quiet sync.RWMutex // held for writing, it keeps all users from working
 }
 
 // A sale is a buyer's order of the product that an ERP restocks.
 type sale struct {
-	quantity     int64
-	began, ended time.Time
+	quantity int64
+	began    time.Time
 }
 
 // soldProduct is the product that is ordered while an ERP sets its quantity. Its stock item has the
@@ -388,7 +388,6 @@ func (r *rehearsal) order() {
 	case err != nil:
 		r.Errorf("order: %v", err)
 	}
-	one.ended = time.Now()
 	r.sold.Lock()
 	defer r.sold.Unlock()
 	r.sold.orders = append(r.sold.orders, one)
@@ -415,13 +414,13 @@ func (r *rehearsal) administrate(n int) {
 
 // restock sets the quantity of the sold product.
 func (r *rehearsal) restock(n int) {
-	quantity, began := int64(1_000_000+10_000*n), time.Now()
+	quantity := int64(1_000_000 + 10_000*n)
 	if r.change(http.MethodPut, "/stockitems/"+strconv.Itoa(soldProduct), fmt.Sprintf(`{"qty": %d}`, quantity)) != testenv.Acknowledged {
 		return
 	}
 	r.restocked.Lock()
 	defer r.restocked.Unlock()
-	r.restocked.quantity, r.restocked.began, r.restocked.ended = quantity, began, time.Now()
+	r.restocked.quantity, r.restocked.ended = quantity, time.Now()
 }
 
 // open opens the store.

@@ -4,7 +4,6 @@ package program
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -150,10 +149,8 @@ func TestMemoryUnderAttack(t *testing.T) {
 				"PORTICO_SQL_DSN=sqlite:" + filepath.Join(dir, "demo.db"), fmt.Sprintf("PORTICO_CACHE_MEMORY_BYTES=%d", cacheBytes), "PORTICO_LOG_LEVEL=error",
 			})
 			limitAddressSpace(t, p, maxAddressGrowth)
-			ctx, cancel := context.WithCancel(t.Context())
-			a := &attacker{t: t, ctx: ctx, address: strings.TrimPrefix(p.Contract, "http://"), admin: "Authorization: " + apptest.DemoAdmin()}
+			a := &attacker{t: t, address: strings.TrimPrefix(p.Contract, "http://"), admin: "Authorization: " + apptest.DemoAdmin()}
 			defer a.end()
-			defer cancel()
 			attack.run(a)
 			// Many calls may reach the limit of the upstream for a moment.
 			testenv.Await(t, "an Admin is answered", func() bool {
@@ -199,7 +196,6 @@ func limitAddressSpace(t *testing.T, p *apptest.Process, more uint64) {
 // An attacker opens connections and keeps them open.
 type attacker struct {
 	t       *testing.T
-	ctx     context.Context
 	address string
 	admin   string // a header
 

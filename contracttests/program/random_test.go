@@ -151,7 +151,6 @@ func newRandomClient(t *testing.T, host string, seed uint64) *randomClient {
 type randomConn struct {
 	net.Conn
 	reader *bufio.Reader
-	t      *testing.T
 }
 
 // dialRandom opens a connection to host.
@@ -161,7 +160,7 @@ func dialRandom(t *testing.T, host string) *randomConn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &randomConn{conn, bufio.NewReader(conn), t}
+	return &randomConn{conn, bufio.NewReader(conn)}
 }
 
 // exchange sends a request and reads the reply. again reports whether the connection can

@@ -59,7 +59,6 @@ func bodiesOf(t *testing.T, page []byte) string {
 // A browser is a Chromium that shows one page at a time and records the events of the
 // pages.
 type browser struct {
-	t   *testing.T
 	ctx context.Context
 	// base is the URL of the server of the pages, to which the name of a page is appended.
 	base string
@@ -73,7 +72,7 @@ type browser struct {
 func openBrowser(t *testing.T, pages map[string][]byte) *browser {
 	t.Helper()
 	ctx := chromium.Open(t)
-	b := &browser{t: t, ctx: ctx}
+	b := &browser{ctx: ctx}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page, ok := pages[strings.TrimPrefix(r.URL.Path, "/")]
 		if !ok {

@@ -17,11 +17,10 @@ const configurationFiles = "testdata/configurations.zip"
 
 // A Configuration is the shop Rich with other settings, and with the rows that go with them.
 type Configuration struct {
-	Name     string
-	Base     string        // "rich", or "extended" for one that the rows of the configuration "extended" lead to
-	Settings []string      // for readers, "path = value (scope)"
-	Changes  []tableChange // in the order of the file
-	Cases    []byte        // the recorded replies, as a file of package contracttests
+	Name    string
+	Base    string        // "rich", or "extended" for one that the rows of the configuration "extended" lead to
+	Changes []tableChange // in the order of the file
+	Cases   []byte        // the recorded replies, as a file of package contracttests
 }
 
 // A tableChange removes rows of a table, and sets others.
@@ -45,7 +44,7 @@ func Configurations(tb testing.TB) (all []Configuration, credentials []byte) {
 	}
 	for _, name := range names {
 		c := Configuration{Name: strings.TrimSuffix(name, ".rows.json")}
-		c.Base, c.Settings, c.Changes = readChanges(tb, archive, name)
+		c.Base, c.Changes = readChanges(tb, archive, name)
 		if c.Name != extended {
 			c.Cases = readFile(tb, archive, c.Name+".json")
 			all = append(all, c)
@@ -80,12 +79,11 @@ func readFile(tb testing.TB, archive fs.FS, name string) []byte {
 }
 
 // readChanges reads a file of rows. Its tables keep their order.
-func readChanges(tb testing.TB, archive fs.FS, name string) (base string, settings []string, changes []tableChange) {
+func readChanges(tb testing.TB, archive fs.FS, name string) (base string, changes []tableChange) {
 	tb.Helper()
 	var file struct {
-		Base     string
-		Settings []string
-		Changes  json.RawMessage
+		Base    string
+		Changes json.RawMessage
 	}
 	if err := json.Unmarshal(readFile(tb, archive, name), &file); err != nil {
 		tb.Fatal(name, err)
@@ -97,7 +95,7 @@ func readChanges(tb testing.TB, archive fs.FS, name string) (base string, settin
 		}
 		table, named := token.(string)
 		if token == json.Delim('}') {
-			return file.Base, file.Settings, changes
+			return file.Base, changes
 		}
 		if !named { // the object's beginning
 			continue
@@ -116,7 +114,7 @@ func Configure(tb testing.TB, db *sql.DB, prefix string, c Configuration) {
 	changes := c.Changes
 	if c.Base == extended {
 		archive := openConfigurations(tb)
-		_, _, first := readChanges(tb, archive, extended+".rows.json")
+		_, first := readChanges(tb, archive, extended+".rows.json")
 		changes = slices.Concat(first, changes)
 	}
 	var all strings.Builder

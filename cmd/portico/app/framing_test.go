@@ -261,16 +261,16 @@ func (c *observedConn) Close() error {
 
 // A framedRequest is a request as a server has read it.
 type framedRequest struct {
-	method, head string
-	read         bool  // the handler has read the body, or a part of it
-	body         int64 // bytes of it
-	failed       error
+	head   string
+	read   bool  // the handler has read the body, or a part of it
+	body   int64 // bytes of it
+	failed error
 }
 
 // handler returns next with the requests noted that it gets.
 func (s *observedServer) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		request := &framedRequest{method: r.Method, head: fmt.Sprintf("%q %q %s host %q, length %d %q, close %t, %q", r.Method, r.RequestURI, r.Proto, r.Host, r.ContentLength, r.TransferEncoding, r.Close, r.Header)}
+		request := &framedRequest{head: fmt.Sprintf("%q %q %s host %q, length %d %q, close %t, %q", r.Method, r.RequestURI, r.Proto, r.Host, r.ContentLength, r.TransferEncoding, r.Close, r.Header)}
 		found, _ := s.connections.Load(r.RemoteAddr)
 		c := found.(*observedConn)
 		c.mu.Lock()

@@ -8,7 +8,6 @@ import (
 
 // routes is the route table in the order in which a sweep needs it.
 type routes struct {
-	table *contract.Table
 	// lists are the lists of the store, including lists narrowed by a store view or by a record of
 	// another list.
 	lists []listRoute
@@ -44,7 +43,7 @@ type childRoute struct {
 
 // newRoutes sorts the routes of a table.
 func newRoutes(table *contract.Table) *routes {
-	all := &routes{table: table, children: map[*contract.Route][]childRoute{}, needed: map[*contract.Route]bool{}}
+	all := &routes{children: map[*contract.Route][]childRoute{}, needed: map[*contract.Route]bool{}}
 	for _, r := range table.Routes() {
 		if !isRead(r) {
 			continue

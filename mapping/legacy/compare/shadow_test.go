@@ -30,7 +30,6 @@ const (
 
 // A rig is a system that answers clients, and another that a Shadow asks.
 type rig struct {
-	t        *testing.T
 	shadow   *compare.Shadow
 	mu       sync.Mutex
 	outcomes map[string]int // of reads
@@ -75,7 +74,7 @@ func compressed(body string) http.HandlerFunc {
 // newRig returns a rig whose workers end with the test.
 func newRig(t *testing.T, change func(*compare.ShadowOptions)) *rig {
 	t.Helper()
-	r := &rig{t: t, outcomes: map[string]int{}, fields: map[string]int{}, serve: serves(widget), ask: answer(widget)}
+	r := &rig{outcomes: map[string]int{}, fields: map[string]int{}, serve: serves(widget), ask: answer(widget)}
 	table := contract.NewTable(contract.Routes(contract.StandardFields()))
 	options := compare.ShadowOptions{
 		Rules:  proxy.Rules{{Resource: "products", To: proxy.Legacy, Shadow: true}},

@@ -19,7 +19,6 @@ type Exchange struct {
 	contract.Address // of the request
 
 	Start time.Time
-	Took  time.Duration // from the headers of the request to the last byte of the reply
 	// Scheme is http or https, as the client used it.
 	Scheme string
 	// Request is the request without its body, which has been read.
@@ -149,7 +148,6 @@ func (t *tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	writer := &replyCopier{ResponseWriter: w, exchange: e, most: kept}
 	e.Broken = true // until the handler returns normally
 	defer func() {
-		e.Took = t.Now().Sub(e.Start)
 		if e.Status == 0 && !e.Broken { // the server sends 200 if the handler writes nothing
 			e.Status, e.ReplyHeader = http.StatusOK, w.Header().Clone()
 		}

@@ -26,7 +26,6 @@ const hang = 3 * time.Minute
 // A legacySystem is a fake legacy store: it reports requests byte for byte and sends replies
 // byte for byte.
 type legacySystem struct {
-	t        *testing.T
 	listener net.Listener
 	serve    func(in *bufio.Reader, out net.Conn) // one connection
 	closed   chan struct{}                        // gets one for each connection that is over
@@ -38,7 +37,7 @@ func newLegacySystem(t *testing.T, serve func(in *bufio.Reader, out net.Conn)) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &legacySystem{t: t, listener: listener, serve: serve, closed: make(chan struct{}, 100)}
+	o := &legacySystem{listener: listener, serve: serve, closed: make(chan struct{}, 100)}
 	go func() {
 		for {
 			conn, err := listener.Accept()

@@ -22,10 +22,9 @@ type sample struct {
 	at               time.Time
 	requests, failed float64 // failed by the fault of the server
 	inFlight         float64
-	durations        []bucket // ordered by bound
-	hits, lookups    float64  // of cached replies
-	memory           float64  // bytes
-	goroutines       float64
+	durations        []bucket            // ordered by bound
+	hits, lookups    float64             // of cached replies
+	memory           float64             // bytes
 	shadow           map[string]compared // by call; calls come from a table
 }
 
@@ -120,8 +119,6 @@ func newSample(at time.Time, families []*dto.MetricFamily) sample {
 				s.addShadow(m)
 			case "process_resident_memory_bytes":
 				s.memory = m.GetGauge().GetValue()
-			case "go_goroutines":
-				s.goroutines = m.GetGauge().GetValue()
 			}
 		}
 	}
