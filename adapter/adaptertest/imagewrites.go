@@ -31,12 +31,6 @@ func (s *productSuite) updateImage(t *testing.T, key adapter.Key, level int64, c
 	}
 }
 
-// removeImage removes an image from a scope without deleting it.
-func (s *productSuite) removeImage(t *testing.T, key adapter.Key, level int64) {
-	t.Helper()
-	s.updateImage(t, key, level, attrs{"types": adapter.TextsValue(nil), "removed": 1})
-}
-
 // deleteImage deletes an image at a scope.
 func (s *productSuite) deleteImage(t *testing.T, key adapter.Key, level int64) {
 	t.Helper()
@@ -162,7 +156,8 @@ func (s *productSuite) testImageDelete(t *testing.T) {
 	one := s.createImage(t, p, 0, "o/n/one.png", attrs{"label": "One", "types": every})
 	two := s.createImage(t, p, 0, "t/w/two.png", nil)
 
-	s.removeImage(t, two, aView) // unused, but only the values at the scope were deleted
+	// Unused, but only the values at the scope were deleted.
+	s.updateImage(t, two, aView, attrs{"types": adapter.TextsValue(nil), "removed": 1})
 	s.wantGallery(t, p, aView, "One 1 0 image,small_image,thumbnail", "- 2 0")
 	s.deleteImage(t, two, aView)
 	s.wantGallery(t, p, 0, "One 1 0 image,small_image,thumbnail")

@@ -230,7 +230,7 @@ func TestPartsChangedAtTheBackend(t *testing.T) {
 	}
 
 	f.memory.edit(adapter.Products, f.id(adapter.Products, 3), func(d *memoryDoc) {
-		d.parts[adapter.ProductWebsites] = []memoryItem{f.memory.partOf(attrs{"website_id": 2}.Record(schemas().Of(adapter.ProductWebsites)))}
+		d.parts[adapter.ProductWebsites] = []memoryItem{{record: attrs{"website_id": 2}.Record(schemas().Of(adapter.ProductWebsites))}}
 		d.parts[adapter.StockItems] = nil // the replica cannot delete a stock item
 	})
 	sites := f.websites(3)
@@ -253,11 +253,6 @@ func TestOrderLineDeletedAtTheBackend(t *testing.T) {
 		t.Errorf("lines %v, were %v", after, before)
 	}
 	f.checkAgreement()
-}
-
-// partOf is part for callers that hold the lock.
-func (m *memoryBackend) partOf(r adapter.Record) memoryItem {
-	return memoryItem{record: r}
 }
 
 func (f *fixture) websites(product adapter.Key) (sites []int64) {

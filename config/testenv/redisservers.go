@@ -26,7 +26,7 @@ type Redis struct {
 	dir       string
 	arguments []string
 	cmd       *exec.Cmd
-	ended     chan struct{} // closed when the process has ended
+	ended     <-chan struct{} // closed when the process has ended
 	client    *redis.Client
 }
 
@@ -38,7 +38,6 @@ func NewRedis(t testing.TB, arguments ...string) *Redis {
 	s.client = redis.NewClient(&redis.Options{Addr: s.Address, DialerRetries: 1, MaxRetries: -1, DisableIdentity: true})
 	t.Cleanup(func() { _ = s.client.Close() })
 	s.Start()
-	t.Cleanup(s.Kill)
 	return s
 }
 
@@ -57,15 +56,8 @@ func (s *Redis) Start() {
 	// The server must end with the tests, even if they crash.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	s.cmd.Stdout, s.cmd.Stderr = output, output
-	if err := s.cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	ended := make(chan struct{})
+	ended := StartProgram(s.t, s.cmd)
 	s.ended = ended
-	go func(cmd *exec.Cmd) {
-		_ = cmd.Wait() // an error is in its output
-		close(ended)
-	}(s.cmd)
 	Await(s.t, "an answer of redis-server", func() bool {
 		select {
 		case <-ended:

@@ -54,8 +54,6 @@ type memoryNonces struct {
 	fail   error
 }
 
-func newMemoryNonces() *memoryNonces { return &memoryNonces{stored: map[string]int64{}} }
-
 func (n *memoryNonces) Use(_ context.Context, nonce string, timestamp int64) (bool, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -82,7 +80,7 @@ const serverTime = 1_800_000_000
 
 // newAuthenticator returns an Authenticator with new stores, at serverTime.
 func newAuthenticator(o Options) (*Authenticator, *adaptertest.Store, *memoryNonces) {
-	credentials, nonces := newCredentials(), newMemoryNonces()
+	credentials, nonces := newCredentials(), &memoryNonces{stored: map[string]int64{}}
 	if o.Now == nil {
 		o.Now = func() time.Time { return time.Unix(serverTime, 0) }
 	}

@@ -115,13 +115,6 @@ func (s *served) behind(t *testing.T, connections *httpapi.Connections) *served 
 	return &counted
 }
 
-// tryServing returns the error for invalid options.
-func tryServing(t *testing.T, options httpapi.Options) error {
-	t.Helper()
-	_, err := mount(t, newEngine(), options, unchanged)
-	return err
-}
-
 // mount mounts the demo store, wrapped by between, on an engine. The result has no server yet.
 func mount(t *testing.T, engine *gin.Engine, options httpapi.Options, between func(adapter.Adapter) adapter.Adapter) (*served, error) {
 	t.Helper()

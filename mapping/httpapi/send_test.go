@@ -78,7 +78,7 @@ func TestSpoolDir(t *testing.T) {
 		ok  bool
 	}{"missing": {t.TempDir() + "/a/b", true}, "no folder": {file, false}} {
 		t.Run(name, func(t *testing.T) {
-			err := tryServing(t, httpapi.Options{SpoolDir: tt.dir})
+			_, err := mount(t, newEngine(), httpapi.Options{SpoolDir: tt.dir}, unchanged)
 			if tt.ok != (err == nil) || err != nil && !strings.Contains(err.Error(), "set lists.spool_dir") {
 				t.Error(err)
 			}

@@ -220,7 +220,7 @@ func TestRecordedExchangesPassThrough(t *testing.T) {
 			behind, behindServer := startDemo(t, "magento", "PORTICO_PUBLIC_URL=http://"+outside.address)
 			connectInside(behindServer.URL)
 
-			front := demoDB(t, newFrontDSN(t))
+			front := apptest.OpenRecords(t, sqlstore.Options{DSN: newFrontDSN(t), Migrate: true})
 			if tt.auth != "keep" { // Portico must have the callers' credentials
 				if err := front.Load(t.Context(), demotest.Data(t), nil); err != nil {
 					t.Fatal(err)
@@ -248,11 +248,4 @@ func newFrontDSN(t testing.TB) string {
 		return "sqlite:" + filepath.Join(t.TempDir(), "front.db")
 	}
 	return sqltest.Postgres(t)
-}
-
-// demoDB opens an empty database, which serveApp closes.
-func demoDB(t testing.TB, dsn string) *sqlstore.DB {
-	t.Helper()
-	db := apptest.OpenRecords(t, sqlstore.Options{DSN: dsn, Migrate: true})
-	return db
 }
