@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -152,12 +151,4 @@ func displayReload(reload bool) string {
 		return "yes"
 	}
 	return "-"
-}
-
-// WriteJSON writes rows as an indented JSON array.
-func WriteJSON(w io.Writer, rows []Row) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(rows)
 }

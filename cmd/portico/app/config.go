@@ -34,7 +34,7 @@ the working folder), then from the environment, then from flags; the later one w
 				rows = config.Changed(rows)
 			}
 			if asJSON {
-				return config.WriteJSON(cmd.OutOrStdout(), rows)
+				return program.WriteJSON(cmd.OutOrStdout(), rows)
 			}
 			return config.WriteTable(cmd.OutOrStdout(), rows)
 		},
