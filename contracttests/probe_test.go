@@ -185,53 +185,16 @@ func rawServer(t *testing.T, reply string) string {
 	})
 }
 
-// listenAndHandle calls handle for every new connection until the test ends. Each
-// connection is closed when handle returns.
-func listenAndHandle(t *testing.T, handle func(net.Conn)) (address string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				handle(conn)
-			}()
-		}
-	}()
-	t.Cleanup(func() {
-		l.Close()
-		<-done
-	})
-	return l.Addr().String()
-}
-
 // TestProbeTimeout checks that the probe of a server that hangs ends in time.
 func TestProbeTimeout(t *testing.T) {
 	t.Parallel()
-	ended := make(chan struct{})
-	t.Cleanup(func() { close(ended) })
 	for name, handle := range map[string]func(net.Conn){
-		"silent": func(net.Conn) { <-ended },
+		"silent": func(conn net.Conn) { io.Copy(io.Discard, conn) }, // until the client closes it
 		"drips": func(conn net.Conn) {
-			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
-			for {
-				select {
-				case <-ended:
-					return
-				case <-time.After(100 * time.Millisecond):
-					if _, err := io.WriteString(conn, " "); err != nil {
-						return
-					}
-				}
+			_, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+			for err == nil {
+				time.Sleep(100 * time.Millisecond)
+				_, err = io.WriteString(conn, " ")
 			}
 		},
 	} {
@@ -252,7 +215,7 @@ func TestProbeTimeout(t *testing.T) {
 func TestProbeCanceled(t *testing.T) {
 	called := make(chan struct{}, 2)
 	ended := make(chan struct{})
-	t.Cleanup(func() { close(ended) })
+	defer close(ended)
 	address := listenAndHandle(t, func(net.Conn) {
 		called <- struct{}{}
 		<-ended

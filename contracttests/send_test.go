@@ -1,16 +1,13 @@
 package contracttests
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -137,28 +134,8 @@ func TestSendErrors(t *testing.T) {
 		{"NoHeader", "HTTP/1.1 200 OK\r\n\x1b[2J" + strings.Repeat("x", 1000) + "\r\n\r\n", `\x1b[2J`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			// The server closes the connection, so that the client does not wait for the rest.
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			var served sync.WaitGroup
-			served.Go(func() {
-				conn, err := l.Accept()
-				if err != nil {
-					return
-				}
-				defer conn.Close()
-				if _, err := readRequest(bufio.NewReader(conn)); err == nil {
-					io.WriteString(conn, tt.reply)
-				}
-			})
-			t.Cleanup(func() {
-				l.Close()
-				served.Wait()
-			})
-			srv := mustServer(t, "http://"+l.Addr().String())
-			_, err = srv.roundTrip(t.Context(), &request{method: "GET", target: "/", host: "x"})
+			srv := mustServer(t, rawServer(t, tt.reply)) // which closes, so that the client does not wait for the rest
+			_, err := srv.roundTrip(t.Context(), &request{method: "GET", target: "/", host: "x"})
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want one with %q", err, tt.want)
 			}

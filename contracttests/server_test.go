@@ -15,6 +15,22 @@ import (
 // the bytes that answer returns. It returns the base URL.
 func serve(t *testing.T, answer func(request string) string) string {
 	t.Helper()
+	return "http://" + listenAndHandle(t, func(conn net.Conn) {
+		in := bufio.NewReader(conn)
+		for {
+			request, err := readRequest(in)
+			if err != nil {
+				return
+			}
+			io.WriteString(conn, answer(request))
+		}
+	})
+}
+
+// listenAndHandle calls handle for every new connection until the test ends. Each
+// connection is closed when handle returns.
+func listenAndHandle(t *testing.T, handle func(net.Conn)) (address string) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -28,14 +44,7 @@ func serve(t *testing.T, answer func(request string) string) string {
 			}
 			conns.Go(func() {
 				defer conn.Close()
-				in := bufio.NewReader(conn)
-				for {
-					request, err := readRequest(in)
-					if err != nil {
-						return
-					}
-					io.WriteString(conn, answer(request))
-				}
+				handle(conn)
 			})
 		}
 	})
@@ -43,7 +52,7 @@ func serve(t *testing.T, answer func(request string) string) string {
 		l.Close()
 		conns.Wait()
 	})
-	return "http://" + l.Addr().String()
+	return l.Addr().String()
 }
 
 // readRequest reads one request without validating it.
