@@ -131,18 +131,8 @@ func TestLegacyAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "back") }), ReadHeaderTimeout: apptest.WaitTimeout}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = old.Serve(listener)
-	}()
-	t.Cleanup(func() {
-		if err := old.Close(); err != nil {
-			t.Error(err)
-		}
-		<-ended
-	})
+	serveOn(t, &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "back") }),
+		ReadHeaderTimeout: apptest.WaitTimeout}, listener)
 	testenv.Await(t, "the legacy store to be asked again", func() bool {
 		return apptest.Send(t, "GET", front.contract+"/api/rest/products", "").Body == "back"
 	})
