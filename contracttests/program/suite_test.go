@@ -149,26 +149,12 @@ func dump(t *testing.T, path string) map[string][]string {
 	t.Helper()
 	pool := apptest.OpenStore(t, "sqlite", "file:"+path+"?_pragma=query_only(1)&_pragma=busy_timeout(5000)")
 	tables := map[string][]string{}
-	names, err := pool.QueryContext(t.Context(), "SELECT name FROM sqlite_master WHERE type = 'table'")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for names.Next() {
-		var name string
-		if err := names.Scan(&name); err != nil {
-			t.Fatal(err)
-		}
+	for _, name := range apptest.SelectTexts(t, pool, "SELECT name FROM sqlite_master WHERE type = 'table'") {
 		// The file of a deleted image stays and keeps its name (Product images: DELETE), and nothing
 		// removes the request token of a program that was refused.
 		if !strings.HasPrefix(name, "sqlite_") && name != "oauth_nonce" && name != "oauth_token" && name != "media_file" {
-			tables[name] = nil
+			tables[name] = rowsOf(t, pool, name)
 		}
-	}
-	if err := names.Err(); err != nil {
-		t.Fatal(err)
-	}
-	for name := range tables {
-		tables[name] = rowsOf(t, pool, name)
 	}
 	if len(tables) < 5 || len(tables["customer"]) == 0 {
 		t.Fatalf("%d tables, %d customers: this is no store", len(tables), len(tables["customer"]))
