@@ -193,7 +193,7 @@ func TestProbeTimeout(t *testing.T) {
 		"drips": func(conn net.Conn) {
 			_, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
 			for err == nil {
-				time.Sleep(100 * time.Millisecond)
+				<-time.After(100 * time.Millisecond)
 				_, err = io.WriteString(conn, " ")
 			}
 		},

@@ -210,7 +210,7 @@ func (s *liveShop) list(r adapter.Resource, attribute, value string) []adapter.R
 	return adaptertest.MustSelect(s, adaptertest.StoreOf(s, s, r), adapter.NewSchemas().Of(r), adapter.ListParams{Query: query, With: onDemand(r)})
 }
 
-// checkCount checks how many records have the value of the attribute.
+// checkListed checks how many records have the value of the attribute.
 func (s *liveShop) checkListed(r adapter.Resource, attribute, value string, want int) {
 	s.Helper()
 	if n := len(s.list(r, attribute, value)); n != want {
