@@ -25,7 +25,7 @@ func (db *DB) Load(ctx context.Context, data *adapter.Dataset, progress func(don
 // LoadAnnounced is Load for a database that other processes may use.
 func (db *DB) LoadAnnounced(ctx context.Context, data *adapter.Dataset, announcement *coordination.Announcement, progress func(done, total int)) error {
 	return db.clearAndLoad(ctx, "load data", data, announcement, progress, func(tx *engine.Tx) error {
-		empty, err := isEmpty(db.records.Tables, func(text string) error { return tx.RequireRow(ctx, text+" LIMIT ?", 1) })
+		empty, err := isEmpty(db.records.Tables, func(text string) error { return tx.QueryRow(ctx, text+" LIMIT ?", 1).Scan(new(int)) })
 		if err == nil && !empty {
 			err = &adapter.Error{Kind: adapter.Conflict, Op: "load data", Err: errNotEmpty}
 		}

@@ -45,7 +45,7 @@ func (c *Store) AddKey(ctx context.Context, k adapter.APIKey) (added adapter.API
 func (c *Store) checkKey(ctx context.Context, tx *engine.Tx, k adapter.APIKey) error {
 	switch {
 	case k.Kind == adapter.CustomerKey && k.CustomerID != 0 && k.AdminID == 0:
-		if err := tx.RequireRow(ctx, "SELECT 1 FROM customer WHERE entity_id = ?", k.CustomerID); err != nil {
+		if err := requireRow(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", k.CustomerID); err != nil {
 			return fmt.Errorf("customer %d: %w", k.CustomerID, err)
 		}
 		return nil
@@ -94,7 +94,7 @@ func (c *Store) Keys(ctx context.Context) ([]adapter.APIKey, error) {
 // RevokeKey marks a key as revoked. Kinds: NotFound.
 func (c *Store) RevokeKey(ctx context.Context, id int64) error {
 	return c.db.Write(ctx, "revoke key", func(tx *engine.Tx) error {
-		if err := tx.RequireRow(ctx, "SELECT 1 FROM api_key WHERE key_id = ?", id); err != nil {
+		if err := requireRow(ctx, tx, "SELECT 1 FROM api_key WHERE key_id = ?", id); err != nil {
 			return err
 		}
 		_, err := tx.Run(ctx, "UPDATE api_key SET revoked = 1 WHERE key_id = ?", id)

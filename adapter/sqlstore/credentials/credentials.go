@@ -187,11 +187,11 @@ func (c *Store) insertToken(ctx context.Context, tx *engine.Tx, t adapter.Token,
 	if err != nil {
 		return 0, &adapter.Error{Kind: adapter.Invalid, Op: op, Field: "secret", Err: err}
 	}
-	if err := tx.RequireRow(ctx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?", t.ConsumerID); err != nil {
+	if err := requireRow(ctx, tx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?", t.ConsumerID); err != nil {
 		return 0, fmt.Errorf("consumer %d: %w", t.ConsumerID, err)
 	}
 	if t.CustomerID != 0 {
-		if err := tx.RequireRow(ctx, "SELECT 1 FROM customer WHERE entity_id = ?", t.CustomerID); err != nil {
+		if err := requireRow(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", t.CustomerID); err != nil {
 			return 0, fmt.Errorf("customer %d: %w", t.CustomerID, err)
 		}
 	}
@@ -271,7 +271,7 @@ func (c *Store) Export(ctx context.Context) ([]adapter.Grant, error) {
 func (c *Store) Revoke(ctx context.Context, token string) error {
 	return c.db.Write(ctx, "revoke token", func(tx *engine.Tx) error {
 		lower := lookupForm(token)
-		if err := tx.RequireRow(ctx, "SELECT 1 FROM oauth_token WHERE token_lower = ?", lower); err != nil {
+		if err := requireRow(ctx, tx, "SELECT 1 FROM oauth_token WHERE token_lower = ?", lower); err != nil {
 			return err
 		}
 		_, err := tx.Run(ctx, "UPDATE oauth_token SET revoked = 1 WHERE token_lower = ?", lower)
@@ -333,4 +333,9 @@ func (c *Store) Load(ctx context.Context, tx *engine.Tx, data *adapter.Dataset) 
 		}
 	}
 	return nil
+}
+
+// requireRow fails with [sql.ErrNoRows] if a statement finds no row.
+func requireRow(ctx context.Context, tx *engine.Tx, text string, argument any) error {
+	return tx.QueryRow(ctx, text, argument).Scan(new(int))
 }

@@ -27,7 +27,7 @@ func (c *Store) Begin(ctx context.Context, consumerID int64, callback string) (a
 		return adapter.Token{}, &adapter.Error{Kind: adapter.Internal, Op: "begin grant", Err: err}
 	}
 	err = c.db.Write(ctx, "begin grant", func(tx *engine.Tx) error {
-		if err := tx.RequireRow(ctx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?", consumerID); err != nil {
+		if err := requireRow(ctx, tx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?", consumerID); err != nil {
 			return err
 		}
 		var err error
@@ -90,7 +90,7 @@ func (c *Store) Authorize(ctx context.Context, token string, adminID, customerID
 	err := c.db.Write(ctx, op, func(tx *engine.Tx) error {
 		admins := adminTx{tx}
 		if customerID != 0 {
-			if err := tx.RequireRow(ctx, "SELECT 1 FROM customer WHERE entity_id = ?", customerID); err != nil {
+			if err := requireRow(ctx, tx, "SELECT 1 FROM customer WHERE entity_id = ?", customerID); err != nil {
 				return err
 			}
 		} else if disabled, err := admins.isDisabled(ctx, adminID); err != nil || disabled {
@@ -105,7 +105,7 @@ func (c *Store) Authorize(ctx context.Context, token string, adminID, customerID
 		if err := tx.LockOnNodes(ctx, "consumer", consumerID); err != nil {
 			return err
 		}
-		if err := tx.RequireRow(ctx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?"+c.db.Engine.LockClause, consumerID); err != nil {
+		if err := requireRow(ctx, tx, "SELECT 1 FROM oauth_consumer WHERE consumer_id = ?"+c.db.Engine.LockClause, consumerID); err != nil {
 			return err
 		}
 		err := requireOneRow(tx.Affect(ctx, "UPDATE oauth_token SET "+owner+" = ?, verifier = ? WHERE token_id = ? AND type = ? AND verifier IS NULL AND revoked = 0 AND created_at >= ?",

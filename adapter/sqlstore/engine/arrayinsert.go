@@ -6,10 +6,14 @@ import (
 	"strings"
 )
 
-// insertArrays returns the statement that inserts rows from one array for each column, and these arrays.
-// text is "" if a row has a value of another type than int, int64 and string, or if a column cannot be
-// found. The statement is the same for any number of rows, so that it is planned once, and PostgreSQL
-// does not make an expression of each value: rows cost it three quarters of their time in VALUES.
+// columnTypes selects the columns of a table with their types. Type modifier -1 gives CHAR(3) as bpchar, to which a cast
+// cuts nothing. A column of arrays has none: unnest would take its elements for rows.
+const columnTypes = "SELECT attname, CASE typcategory WHEN 'A' THEN '' ELSE format_type(atttypid, -1) END" +
+	" FROM pg_attribute JOIN pg_type ON pg_type.oid = atttypid WHERE attrelid = to_regclass(?) AND attnum > 0"
+
+// insertArrays returns the statement that inserts rows from one array for each column, and these arrays. text is "" if a
+// row has a value of another type than int, int64 and string, or if a column cannot be found or holds arrays. PostgreSQL
+// plans the statement once for any number of rows, and takes three quarters of its time for a list of VALUES.
 func (t *Tx) insertArrays(ctx context.Context, table string, columns []string, rows [][]any) (text string, arrays []any, err error) {
 	for at := range columns {
 		array, ok := arrayOf(rows, at)
@@ -18,29 +22,31 @@ func (t *Tx) insertArrays(ctx context.Context, table string, columns []string, r
 		}
 		arrays = append(arrays, array)
 	}
-	key := table + "(" + strings.Join(columns, ", ") + ")"
-	if known, ok := t.DB.arrayInserts.Load(key); ok {
+	into := table + " (" + strings.Join(columns, ", ") + ")"
+	if known, ok := t.DB.arrayInserts.Load(into); ok {
 		return known.(string), arrays, nil
 	}
 	types := map[string]string{}
-	err = EachRow(ctx, t.Query, func(rows Rows) (err error) {
+	err = EachRow(ctx, t.Query, func(rows Rows) error {
 		var name, is string
-		err = rows.Scan(&name, &is)
-		types[name] = "CAST(? AS " + is + "[])"
+		err := rows.Scan(&name, &is)
+		types[name] = is
 		return err
-	}, "SELECT attname, format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0", table)
+	}, columnTypes, table)
 	if err != nil {
 		return "", nil, err
 	}
 	parameters := make([]string, len(columns))
 	for i, name := range columns {
-		if parameters[i] = types[strings.ToLower(name)]; parameters[i] == "" {
-			t.DB.arrayInserts.Store(key, "")
+		is := types[strings.ToLower(name)]
+		if is == "" {
+			t.DB.arrayInserts.Store(into, "")
 			return "", nil, nil
 		}
+		parameters[i] = "CAST(? AS " + is + "[])"
 	}
-	text = "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") SELECT * FROM unnest(" + strings.Join(parameters, ", ") + ")"
-	t.DB.arrayInserts.Store(key, text)
+	text = "INSERT INTO " + into + " SELECT * FROM unnest(" + strings.Join(parameters, ", ") + ")"
+	t.DB.arrayInserts.Store(into, text)
 	return text, arrays, nil
 }
 

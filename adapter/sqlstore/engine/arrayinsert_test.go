@@ -23,19 +23,19 @@ func TestInsertValues(t *testing.T) {
 			time = "DATETIME"
 		}
 		for _, table := range []string{"at_once", "one_by_one"} {
-			create := "CREATE TABLE " + table + " (id BIGINT PRIMARY KEY, number INTEGER, price " + decimal + ", name VARCHAR(30), content TEXT, at " + time + ")"
+			create := "CREATE TABLE " + table + " (id BIGINT PRIMARY KEY, number INTEGER, price " + decimal + ", name VARCHAR(30), content TEXT, code CHAR(3), at " + time + ")"
 			if _, err := db.WriteStatements.Exec(t.Context(), create); err != nil {
 				t.Fatal(err)
 			}
 		}
-		columns := []string{"id", "Number", "price", "name", "content", "at"}
+		columns := []string{"id", "Number", "price", "name", "content", "code", "at"}
 		insert := func(table string, rows ...[]any) error {
 			return db.Write(t.Context(), "insert", func(tx *engine.Tx) error { return tx.InsertValues(t.Context(), table, columns, rows, "") })
 		}
 		var rows [][]any
 		for i, text := range []string{"", "NULL", `"`, `\`, `\"`, "{}", "a,b", " lead and trail ", "a\nb\r\tc", "'", "Größe", `\N`, "()", "$1", "?"} {
 			id := int64(i + 1)
-			rows = append(rows, []any{id, i - 1, "-12.5000", text, nil, "2012-03-04 05:06:07"}, []any{-id, nil, nil, nil, text + text, nil})
+			rows = append(rows, []any{id, i - 1, "-12.5000", text, nil, "abc", "2012-03-04 05:06:07"}, []any{-id, nil, nil, nil, text + text, nil, nil})
 		}
 		for part := range slices.Chunk(rows, len(rows)/2) { // the second by the statement that the first has left
 			if err := insert("at_once", part...); err != nil {
@@ -60,13 +60,36 @@ func TestInsertValues(t *testing.T) {
 		for i := range rows {
 			rows[i][0] = int64(1000 + i)
 		}
-		rows[7][3] = strings.Repeat("x", 31)
-		if err := insert("at_once", rows...); adapter.KindOf(err) != adapter.Invalid {
-			t.Errorf("a text that is too long: %v, want an error of kind invalid", err)
+		for column, long := range map[int]string{3: strings.Repeat("x", 31), 5: "abcd"} {
+			is := rows[7][column]
+			rows[7][column] = long
+			if err := insert("at_once", rows...); adapter.KindOf(err) != adapter.Invalid {
+				t.Errorf("a text that is too long for %s: %v, want an error of kind invalid", columns[column], err)
+			}
+			rows[7][column] = is
 		}
 		rows[7][3] = []byte("bytes")
 		if err := insert("at_once", rows...); err != nil {
 			t.Errorf("a value of another type: %v", err)
+		}
+		if e.Name != "postgres" {
+			return
+		}
+		// Another process changes the type of a column: at most one write fails.
+		if _, err := db.WriteStatements.Exec(t.Context(), "ALTER TABLE at_once ALTER COLUMN number TYPE BIGINT"); err != nil {
+			t.Fatal(err)
+		}
+		large := func(from int64) (rows [][]any) {
+			for i := range from {
+				rows = append(rows, []any{from*100 + i, int64(1) << 40, nil, nil, nil, nil, nil})
+			}
+			return rows
+		}
+		if err := insert("at_once", large(50)...); err != nil {
+			err = insert("at_once", large(60)...)
+			if err != nil {
+				t.Errorf("a column of another type: %v", err)
+			}
 		}
 	})
 }

@@ -63,12 +63,6 @@ func (t *Tx) RowExists(ctx context.Context, text string, arguments ...any) (bool
 	return len(found) > 0, err
 }
 
-// RequireRow fails with sql.ErrNoRows if the statement finds no row.
-func (t *Tx) RequireRow(ctx context.Context, text string, argument any) error {
-	var one int
-	return t.QueryRow(ctx, text, argument).Scan(&one)
-}
-
 // Insert stores a row and returns its key in KeyColumn. The database chooses a key that
 // is 0.
 func (t *Tx) Insert(ctx context.Context, table, keyColumn string, key int64, columns []string, values []any) (int64, error) {
@@ -121,6 +115,7 @@ func (t *Tx) InsertValues(ctx context.Context, table string, columns []string, r
 			_, err = t.Run(ctx, text+suffix, arguments...)
 		}
 		if err != nil {
+			t.DB.arrayInserts.Clear() // the type of a column may have changed
 			return err
 		}
 	}
