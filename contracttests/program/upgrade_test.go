@@ -26,7 +26,7 @@ import (
 
 // upgradeFrom is the commit whose program is upgraded to the present one, by its message. After a
 // release, make it the tag of the release: an upgrade may leave out no release.
-const upgradeFrom = "HEAD^{/^testenv: hold the consistency checker that tests of four packages share}"
+const upgradeFrom = "HEAD^{/^binlog: wait until the connection that TestLostLookup kills is idle}"
 
 // TestUpgradeFrom finds the commit upgradeFrom in a clone that has the whole history. No text of the
 // repository names it otherwise, so a change of that text would show at night only.
