@@ -86,8 +86,8 @@
 // the store view, 0 for one that is sold out, and 2 for one that is in stock only where stock is not
 // managed by default.
 //
-// On PostgreSQL, triggers of the tables of the migrations count the products of each block of ids, for
-// pages deep in long lists. Lists of views are read without counts.
+// On PostgreSQL, triggers on the tables product and product_listing count the products of each block of
+// ids, for pages deep in long lists. If one of them is a view, lists are read without counts.
 //
 // An attribute can be changed if the engine can update its column: a plain column of a view over
 // one table, such as qty above, or a column that an INSTEAD OF trigger handles (PostgreSQL,

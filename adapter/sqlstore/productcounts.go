@@ -18,9 +18,9 @@ const (
 	allProducts = -1 // in place of a store view
 	// areProductsCounted returns a row if the tables have their triggers (a table may have been replaced since), and if the
 	// user may read the counts.
-	areProductsCounted = `SELECT 1 FROM pg_trigger WHERE tgname IN ('product_counted_insert', 'product_counted_delete') AND tgenabled = 'O'
+	areProductsCounted = `SELECT 1 FROM pg_trigger WHERE tgname LIKE 'product\_counted\_%' AND tgenabled = 'O'
 		AND tgrelid IN (to_regclass('product'), to_regclass('product_listing'))
-		HAVING COUNT(*) = 4 AND has_table_privilege(to_regclass('product_count'), 'SELECT')`
+		HAVING COUNT(*) = 8 AND has_table_privilege(to_regclass('product_count'), 'SELECT')`
 	// blockSQL selects the block in which a page begins, and how many products the blocks before it have, from a block on.
 	blockSQL = `SELECT block, CAST(total - products AS BIGINT) FROM (
 			SELECT block, SUM(products) AS products, SUM(SUM(products)) OVER (ORDER BY block) AS total

@@ -19,6 +19,10 @@ func (s products) List(ctx context.Context, p *adapter.ListParams) (*adapter.Lis
 	if err != nil {
 		return nil, err
 	}
+	wanted, err := s.RequestedParts(&p.Query, p.With)
+	if err != nil {
+		return nil, err
+	}
 	if s.isCounted(&list) {
 		switch {
 		case p.Count:
@@ -29,10 +33,6 @@ func (s products) List(ctx context.Context, p *adapter.ListParams) (*adapter.Lis
 			}
 			p = list.ListParams
 		}
-	}
-	wanted, err := s.RequestedParts(&p.Query, p.With)
-	if err != nil {
-		return nil, err
 	}
 	if found, ok, err := s.listFromListing(ctx, &list, wanted); ok || err != nil {
 		return found, err

@@ -63,9 +63,6 @@ const stockOfRowSQL = `(SELECT ` + stockStateSQL + ` FROM product
 	LEFT JOIN stock_item ON stock_item.product_id = product.entity_id
 	WHERE product.entity_id = product_listing.product_id)`
 
-// insertListingSQL inserts the rows that a statement behind it selects.
-const insertListingSQL = "INSERT INTO product_listing (store_id, product_id, stock_state) "
-
 // Saved updates the listing rows of some products, or of all. It reads the rows first, as most writes of a product
 // change none.
 func (t *Tx) Saved(ctx context.Context, products ...adapter.Key) error {
@@ -111,8 +108,14 @@ type listingID struct{ store, product int64 }
 
 // relist deletes rows of product_listing and then inserts rows with their stock states.
 func (t *Tx) relist(ctx context.Context, missing, gone map[listingID]int64) error {
+	products := map[int64][]any{} // by store view
 	for _, id := range slices.SortedFunc(maps.Keys(gone), listingID.compare) {
-		if err := t.Exec(ctx, "DELETE FROM product_listing WHERE store_id = ? AND product_id = ?", id.store, id.product); err != nil {
+		products[id.store] = append(products[id.store], id.product)
+	}
+	for _, store := range slices.Sorted(maps.Keys(products)) {
+		arguments := engine.PadToPowerOfTwo(products[store])
+		text := "DELETE FROM product_listing WHERE " + engine.InList("product_id", arguments) + " AND store_id = ?"
+		if err := t.Exec(ctx, text, append(arguments, store)...); err != nil {
 			return err
 		}
 	}
@@ -138,6 +141,9 @@ func (db *Database) RebuildListing(ctx context.Context, tx *engine.Tx) error {
 	if _, err := tx.Run(ctx, "DELETE FROM product_listing"); err != nil {
 		return err
 	}
-	_, err := tx.Run(ctx, insertListingSQL+listingRowsSQL)
+	_, err := tx.Run(ctx, "INSERT INTO product_listing (store_id, product_id, stock_state) "+listingRowsSQL)
+	if err == nil && db.Products.counted {
+		_, err = tx.Run(ctx, "SELECT recount_products()")
+	}
 	return err
 }
