@@ -39,13 +39,13 @@ func TestHeavyBodies(t *testing.T) {
 		{name: "100,000 names", json: `"%s":{` + many(`"n%d":1,`, 100_000) + `"a":1}`},
 		{name: "100,000 fields", json: many(`"n%d":1,`, 100_000) + `"%s":1`},
 	}
-	limits := settings()
+	limits, sample := settings(), testenv.NewSample(t)
 	limits.BodyBytes = maxBodyBytes
 	for _, d := range contract.Dialects() {
 		s := serveDemo(t, d, limits, openSQLiteDemo(t), nil)
 		shop := &bodyShop{shop: s, watcher: s.watchStore(t)}
 		shop.restore(t)
-		for i, c := range bodyCalls(t) {
+		for _, c := range bodyCalls(t) {
 			// the fields that hold the most or may hold a list, and one of the others
 			var fields []string
 			for j := range c.fields.Fields {
@@ -61,9 +61,9 @@ func TestHeavyBodies(t *testing.T) {
 				}
 			}
 			t.Run(d.Name+" "+c.name+" "+c.path, func(t *testing.T) {
-				for j, field := range fields {
-					for k, v := range values {
-						if turn := i + j + k; turn%4 != 0 || !testenv.Nightly() && turn%48 != 0 {
+				for _, field := range fields {
+					for _, v := range values {
+						if !sample.Takes(240) { // at night one in six
 							continue
 						}
 						what := fmt.Sprintf("%s %s, %s: %s", c.method, c.path, field, v.name)
