@@ -35,6 +35,7 @@ type floor struct {
 	Keys     []string
 	Driver   string // of database/sql
 	DSN      string
+	Media    string // folder of images
 }
 
 // floorMain is the main function of a floor. It reads its settings and prints its address.
@@ -65,7 +66,7 @@ func (f *floor) serve() error {
 // handler returns the handler of the floor.
 func (f *floor) handler() (http.Handler, error) {
 	if f.Body == nil {
-		return newDatabaseFloor(f.Driver, f.DSN)
+		return newDatabaseFloor(f.Driver, f.DSN, f.Media)
 	}
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
@@ -117,7 +118,7 @@ type floorDatabase struct {
 }
 
 // newDatabaseFloor returns the handler of all floors on a database.
-func newDatabaseFloor(driver, dsn string) (http.Handler, error) {
+func newDatabaseFloor(driver, dsn, media string) (http.Handler, error) {
 	pool, err := sql.Open(driver, dsn)
 	if err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ func newDatabaseFloor(driver, dsn string) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	writes, err := newWriteFloor(driver, dsn)
+	writes, err := newWriteFloor(driver, dsn, media)
 	if err != nil {
 		return nil, err
 	}
@@ -156,6 +157,7 @@ func newDatabaseFloor(driver, dsn string) (http.Handler, error) {
 	mux.HandleFunc("PUT /api/rest/stockitems/{id}", writes.updateStockItem)
 	mux.HandleFunc("PUT /api/rest/products/{id}/store/{store}", writes.updateProduct)
 	mux.HandleFunc("POST /api/rest/products", writes.createProduct)
+	mux.HandleFunc("POST /api/rest/products/{id}/images", writes.createImage)
 	return mux, nil
 }
 

@@ -156,7 +156,11 @@ func runLoad(b *testing.B, s *server, r request, took time.Duration) (replies in
 		bodies = []string{""}
 	}
 	for i := range bodies {
-		l.Requests = append(l.Requests, r.bytes(bodies[(s.sent+i)%len(bodies)]))
+		at := (s.sent + i) % len(bodies)
+		if r.paths != nil {
+			r.path = r.paths[at%len(r.paths)]
+		}
+		l.Requests = append(l.Requests, r.bytes(bodies[at]))
 	}
 	settings, err := json.Marshal(l)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 type store struct {
 	environ     []string // of the server
 	driver, dsn string   // of the floor
+	media       string   // folder of images; "" if no image is created
 }
 
 // A storeMaker makes a store in dir and runs statements for it, which are in the SQL of SQLite.
@@ -43,7 +44,7 @@ func newStore(b testing.TB, dir string, statements ...string) store {
 	}
 	return store{
 		environ: []string{"PORTICO_SQL_DSN=sqlite:" + path, "PORTICO_SQL_MEDIA_DIR=" + filepath.Join(dir, "media")},
-		driver:  "sqlite", dsn: "file:" + path + "?_pragma=query_only(1)&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)",
+		media:   filepath.Join(dir, "media"), driver: "sqlite", dsn: "file:" + path + "?_pragma=query_only(1)&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)",
 	}
 }
 

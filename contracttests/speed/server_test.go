@@ -158,7 +158,8 @@ type request struct {
 	header       map[string]string
 	// bodies are sent in turn, one for each request; nil: requests have none.
 	bodies []string
-	status int // of every reply; 0 means 200
+	paths  []string // in place of path, in turn, as bodies are; nil: all requests have the same
+	status int      // of every reply; 0 means 200
 }
 
 // get returns a request for JSON.

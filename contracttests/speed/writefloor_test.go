@@ -3,25 +3,32 @@
 package speed
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"image/png"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 )
 
-// A writeFloor updates stock items, and creates and updates products: each request in one transaction with prepared
+// A writeFloor updates stock items, creates and updates products, and creates images: each request in one transaction with prepared
 // statements, as durable as the program's own. SQLite has one writer.
 type writeFloor struct {
 	driver string
 	pool   *sql.DB
 	turn   sync.Mutex // of SQLite's writer
+	media  string     // folder of images
 
 	stock, setStock, sku, product, stockItem, pointers, stored, value, touch *floorStmt
+
+	named, file, image, imageValue, touchOnly *floorStmt
 }
 
 // productColumns are the columns that a new product sets, in the order of the arguments of createProduct.
@@ -30,7 +37,7 @@ var productColumns = []string{"attribute_set_id", "type_id", "type_id_folded", "
 	"options_container", "options_container_folded", "nulls"}
 
 // newWriteFloor returns a writeFloor on a database.
-func newWriteFloor(driver, dsn string) (f *writeFloor, err error) {
+func newWriteFloor(driver, dsn, media string) (f *writeFloor, err error) {
 	if driver == "sqlite" {
 		dsn = strings.ReplaceAll(dsn, "_pragma=query_only(1)", "_txlock=immediate")
 	}
@@ -40,7 +47,7 @@ func newWriteFloor(driver, dsn string) (f *writeFloor, err error) {
 	}
 	pool.SetMaxIdleConns(8)
 	pool.SetMaxOpenConns(8)
-	f = &writeFloor{driver: driver, pool: pool}
+	f = &writeFloor{driver: driver, pool: pool, media: media}
 	db, lock := &floorDatabase{driver, pool}, ""
 	if driver != "sqlite" {
 		lock = " FOR UPDATE"
@@ -50,12 +57,17 @@ func newWriteFloor(driver, dsn string) (f *writeFloor, err error) {
 		replaced = " ON DUPLICATE KEY UPDATE value = VALUES(value), value_folded = VALUES(value_folded)"
 	}
 	for stmt, text := range map[**floorStmt]string{
-		&f.stock:    "SELECT " + columnList("", stockFields) + " FROM stock_item WHERE item_id = ?1" + lock,
-		&f.setStock: "UPDATE stock_item SET qty = ?1, is_in_stock = ?2, low_stock_date = ?3 WHERE item_id = ?4",
-		&f.stored:   "SELECT name, short_description, price FROM product WHERE entity_id = ?1" + lock,
-		&f.value:    "INSERT INTO product_value (product_id, store_id, attribute, value, value_folded) VALUES (?1, ?2, ?3, ?4, ?5)" + replaced,
-		&f.touch:    "UPDATE product SET price = ?1, updated_at = ?2 WHERE entity_id = ?3",
-		&f.sku:      "SELECT entity_id FROM product WHERE sku_folded = ?1",
+		&f.stock:      "SELECT " + columnList("", stockFields) + " FROM stock_item WHERE item_id = ?1" + lock,
+		&f.setStock:   "UPDATE stock_item SET qty = ?1, is_in_stock = ?2, low_stock_date = ?3 WHERE item_id = ?4",
+		&f.named:      "SELECT 1 FROM media_file WHERE file = ?1",
+		&f.file:       "INSERT INTO media_file (file, media_type) VALUES (?1, ?2)",
+		&f.image:      "INSERT INTO product_image (product_id, file, media_type) VALUES (?1, ?2, ?3) RETURNING id",
+		&f.imageValue: "INSERT INTO product_image_value (image_id, store_id, label, position, exclude) VALUES (?1, 0, ?2, ?3, ?4)",
+		&f.touchOnly:  "UPDATE product SET updated_at = ?1 WHERE entity_id = ?2",
+		&f.stored:     "SELECT name, short_description, price FROM product WHERE entity_id = ?1" + lock,
+		&f.value:      "INSERT INTO product_value (product_id, store_id, attribute, value, value_folded) VALUES (?1, ?2, ?3, ?4, ?5)" + replaced,
+		&f.touch:      "UPDATE product SET price = ?1, updated_at = ?2 WHERE entity_id = ?3",
+		&f.sku:        "SELECT entity_id FROM product WHERE sku_folded = ?1",
 		&f.product: "INSERT INTO product (" + columnList("", productColumns) + ") VALUES (" + parameters(len(productColumns)) +
 			") RETURNING entity_id",
 		&f.pointers:  "INSERT INTO product_image_pointer (product_id, store_id, type) VALUES (?1, 0, 'image'), (?1, 0, 'small_image'), (?1, 0, 'thumbnail')",
@@ -247,3 +259,85 @@ func (f *writeFloor) insert(ctx context.Context, tx *sql.Tx, p *newProduct) (key
 }
 
 var errTaken = errors.New("the SKU is taken")
+
+// A newImage is the body of a request that creates an image.
+type newImage struct {
+	MediaType string `json:"file_mime_type"`
+	Name      string `json:"file_name"`
+	Content   []byte `json:"file_content"`
+	Label     string `json:"label"`
+	Position  int    `json:"position"`
+	Exclude   int    `json:"exclude"`
+}
+
+// createImage answers POST /products/:id/images.
+func (f *writeFloor) createImage(w http.ResponseWriter, r *http.Request) {
+	var i newImage
+	err := json.NewDecoder(r.Body).Decode(&i)
+	if err == nil {
+		_, err = png.DecodeConfig(bytes.NewReader(i.Content))
+	}
+	var key int64
+	if err == nil {
+		key, err = f.store(r.Context(), r.PathValue("id"), &i)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Location", "/api/rest/products/"+r.PathValue("id")+"/images/"+strconv.FormatInt(key, 10))
+	w.WriteHeader(http.StatusOK)
+}
+
+// store stores an image. Its bytes are on the disk before the transaction, and its name before the commit.
+func (f *writeFloor) store(ctx context.Context, product string, i *newImage) (key int64, err error) {
+	name := i.Name[:1] + "/" + i.Name[1:2] + "/" + i.Name + ".png"
+	file, err := os.CreateTemp(f.media, "new-*")
+	if err != nil {
+		return 0, err
+	}
+	_, err = file.Write(i.Content)
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return 0, err
+	}
+	err = f.inTx(ctx, func(tx *sql.Tx) error {
+		found := false
+		err := each(ctx, f.stored.in(ctx, tx), make([]any, 3), func() error { found = true; return nil }, product)
+		if err != nil || !found {
+			return errors.Join(err, sql.ErrNoRows)
+		}
+		if err := each(ctx, f.named.in(ctx, tx), make([]any, 1), func() error { return errTaken }, name); err != nil {
+			return err
+		}
+		if _, err := f.file.in(ctx, tx).ExecContext(ctx, name, i.MediaType); err != nil {
+			return err
+		}
+		if err := f.image.in(ctx, tx).QueryRowContext(ctx, product, name, i.MediaType).Scan(&key); err != nil {
+			return err
+		}
+		if _, err := f.imageValue.in(ctx, tx).ExecContext(ctx, key, i.Label, i.Position, i.Exclude); err != nil {
+			return err
+		}
+		if _, err := f.touchOnly.in(ctx, tx).ExecContext(ctx, time.Now().UTC().Format(time.DateTime), product); err != nil {
+			return err
+		}
+		return publish(file.Name(), filepath.Join(f.media, name))
+	})
+	return key, err
+}
+
+// publish gives a file its name, which is on the disk when it returns.
+func publish(temporary, path string) error {
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return err
+	}
+	directory, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(directory.Sync(), directory.Close())
+}

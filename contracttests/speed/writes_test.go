@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/portico-commerce/portico/adapter/dataset/demotest"
 )
 
 // BenchmarkWrite compares writes with floors that write the same rows.
@@ -16,7 +18,7 @@ func BenchmarkWrite(b *testing.B) {
 	for _, w := range writes() {
 		b.Run(w.name, func(b *testing.B) {
 			ours, theirs := newStore(b, diskDir(b)), newStore(b, diskDir(b))
-			compare(b, startPortico(b, ours.environ), startFloor(b, floor{Driver: theirs.driver, DSN: theirs.dsn}), w.make())
+			compare(b, startPortico(b, ours.environ), startFloor(b, floor{Driver: theirs.driver, DSN: theirs.dsn, Media: theirs.media}), w.make())
 		})
 	}
 }
@@ -32,6 +34,9 @@ func diskDir(b testing.TB) string {
 	b.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
 }
+
+// smallImage is a PNG of one pixel, in base64.
+const smallImage = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
 
 // A writing makes the request of a benchmark.
 type writing struct {
@@ -69,6 +74,18 @@ func writes() []writing {
 			}
 			return write(http.MethodPut, "/api/rest/products/7/store/1", bodies...)
 		}},
+		{"image", func() request {
+			bodies, paths := make([]string, 60_000), make([]string, 997)
+			for i := range bodies {
+				bodies[i] = fmt.Sprintf(`{"file_mime_type":"image/png","file_name":"image-%d","file_content":%q,"label":"A label","position":1,"exclude":0}`, i, smallImage)
+			}
+			for i := range paths {
+				paths[i] = fmt.Sprintf("/api/rest/products/%d/images", demotest.FirstGeneratedID+i)
+			}
+			r := write(http.MethodPost, paths[0], bodies...)
+			r.paths = paths
+			return r
+		}},
 		{"product", func() request {
 			// More than both servers can create, each with an SKU and a URL key of its own.
 			bodies := make([]string, 60_000)
@@ -85,11 +102,11 @@ func writes() []writing {
 func TestWrites(t *testing.T) {
 	t.Parallel()
 	ours, theirs := newStore(t, t.TempDir()), newStore(t, t.TempDir())
-	portico, least := startPortico(t, ours.environ), startFloor(t, floor{Driver: theirs.driver, DSN: theirs.dsn})
+	portico, least := startPortico(t, ours.environ), startFloor(t, floor{Driver: theirs.driver, DSN: theirs.dsn, Media: theirs.media})
 	for _, w := range writes() {
 		t.Run(w.name, func(t *testing.T) {
 			compareReplies(t, portico, least, w.make())
-			for _, table := range []string{"product", "product_website", "product_category", "product_value", "product_listing", "product_image_pointer", "stock_item"} {
+			for _, table := range []string{"product", "product_website", "product_category", "product_value", "product_listing", "product_image", "product_image_value", "product_image_pointer", "media_file", "stock_item"} {
 				got, want := ours.rows(t, table), theirs.rows(t, table)
 				for row := range want {
 					if !got[row] {
