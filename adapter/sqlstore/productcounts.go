@@ -16,9 +16,9 @@ import (
 const (
 	blockBits   = 10 // a block has so many bits of an id
 	allProducts = -1 // in place of a store view
-	// areProductsCounted returns a row if the tables have their triggers (a table may have been replaced since), and if the
-	// user may read the counts.
-	areProductsCounted = `SELECT 1 FROM pg_trigger WHERE tgname LIKE 'product\_counted\_%' AND tgenabled = 'O'
+	// areProductsCounted returns a row if the tables have their triggers (a table may have been replaced by a view), and if
+	// the user may read the counts.
+	areProductsCounted = `SELECT 1 FROM pg_trigger WHERE tgname LIKE 'product\_counted\_%' AND tgenabled IN ('O', 'A')
 		AND tgrelid IN (to_regclass('product'), to_regclass('product_listing'))
 		HAVING COUNT(*) = 8 AND has_table_privilege(to_regclass('product_count'), 'SELECT')`
 	// blockSQL selects the block in which a page begins, and how many products the blocks before it have, from a block on.

@@ -29,6 +29,7 @@ func TestDeepPages(t *testing.T) {
 			"DELETE FROM product_listing WHERE store_id = 2 AND product_id % 5 = 1",
 			"UPDATE product_listing SET store_id = 1 WHERE store_id = 2 AND product_id % 11 = 0 AND product_id >= 1000",
 			"UPDATE product SET entity_id = entity_id + 100000 WHERE entity_id % 13 = 0 AND entity_id BETWEEN 3000 AND 9000 AND NOT EXISTS (SELECT 1 FROM product_listing WHERE product_id = entity_id)",
+			"UPDATE product SET entity_id = entity_id + 1 WHERE entity_id % 17 = 0 AND entity_id BETWEEN 3000 AND 9000 AND NOT EXISTS (SELECT 1 FROM product_listing WHERE product_id = entity_id)",
 			"INSERT INTO product_listing (store_id, product_id) SELECT 3, entity_id FROM product WHERE entity_id > 4000",
 			"DELETE FROM product WHERE entity_id BETWEEN 5000 AND 9500",
 		}
@@ -60,6 +61,8 @@ func TestDeepPages(t *testing.T) {
 		if err := tx.Commit(); err != nil {
 			t.Fatal(err)
 		}
+		checkDeepPages(t, db, random)
+		execute(t, db, "BEGIN ISOLATION LEVEL REPEATABLE READ; DELETE FROM product WHERE entity_id BETWEEN 2301 AND 2400; COMMIT")
 		checkDeepPages(t, db, random)
 		execute(t, db, "DELETE FROM product WHERE entity_id > 100")
 		rows, err := engine.SelectColumn[int](t.Context(), db.records.ReadStatements.Query, "SELECT COUNT(*) FROM product_count WHERE store_id = -1")

@@ -8,18 +8,24 @@
 CREATE TABLE IF NOT EXISTS product_count (store_id BIGINT NOT NULL, block BIGINT NOT NULL, products BIGINT NOT NULL);
 CREATE INDEX IF NOT EXISTS product_count_block ON product_count (store_id, block);
 
--- The functions have the rights of their owner, so that who writes products needs no right to this table. They find
+-- The triggers have the rights of their owner, so that whoever writes products needs no right to this table. They find
 -- tables in this schema alone: unless it is named, pg_temp, where anyone can create tables, would come first.
 SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', false);
 
 -- add_product_counts adds numbers of products to blocks, and merges the rows of these blocks. It skips rows that another
--- transaction is merging, so that no transaction waits for another one.
+-- transaction is merging, so that no transaction waits for another one. With an older snapshot, a transaction would
+-- fail at rows that others have merged since: it only adds rows.
 -- +goose StatementBegin
 CREATE OR REPLACE FUNCTION add_product_counts(store_ids BIGINT[], blocks BIGINT[], numbers BIGINT[]) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        INSERT INTO product_count (store_id, block, products) SELECT * FROM unnest(store_ids, blocks, numbers);
+        RETURN;
+    END IF;
     WITH added AS (
-        SELECT * FROM unnest(store_ids, blocks, numbers) AS a (store_id, block, products)
+        SELECT a.store_id, a.block, SUM(a.products) AS products
+        FROM unnest(store_ids, blocks, numbers) AS a (store_id, block, products) GROUP BY 1, 2
     ), present AS (
         SELECT c.ctid AS place, c.* FROM product_count c JOIN added a ON a.store_id = c.store_id AND a.block = c.block
         FOR UPDATE OF c SKIP LOCKED
@@ -67,11 +73,14 @@ END $$;
 -- +goose StatementEnd
 
 -- recount_products corrects the counts, whatever has changed products without triggers. Writers need not wait: one
--- statement sees the products and the counts of the same moment. Two corrections at a time would both add the
--- difference.
+-- statement sees the products and the counts of the same moment. It takes a lock, and needs a snapshot that is younger
+-- than the lock, because two corrections at a time would both add the difference.
 -- +goose StatementBegin
 CREATE OR REPLACE FUNCTION recount_products() RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE 'recount_products needs a transaction at the isolation level read committed';
+    END IF;
     PERFORM pg_advisory_xact_lock(hashtext('product_count'));
     INSERT INTO product_count (store_id, block, products)
     SELECT store_id, block, SUM(products)
