@@ -7,23 +7,23 @@ import (
 	"sync"
 )
 
-// An otherStores is an adapter with others in the place of its stores.
-type otherStores struct {
+// A storeWrapper is an adapter that wraps each of its stores.
+type storeWrapper struct {
 	adapter.Adapter
-	other func(adapter.Resource, adapter.Store) adapter.Store
+	wrap func(adapter.Resource, adapter.Store) adapter.Store
 }
 
-func (o otherStores) Store(r adapter.Resource) (adapter.Store, error) {
-	s, err := o.Adapter.Store(r)
+func (w storeWrapper) Store(r adapter.Resource) (adapter.Store, error) {
+	s, err := w.Adapter.Store(r)
 	if err != nil {
 		return nil, err
 	}
-	return o.other(r, s), nil
+	return w.wrap(r, s), nil
 }
 
-// withStores returns a function that puts other stores in the place of those of an adapter.
-func withStores(other func(adapter.Resource, adapter.Store) adapter.Store) func(adapter.Adapter) adapter.Adapter {
-	return func(a adapter.Adapter) adapter.Adapter { return otherStores{a, other} }
+// wrapStores returns a function that wraps each store of an adapter by wrap.
+func wrapStores(wrap func(adapter.Resource, adapter.Store) adapter.Store) func(adapter.Adapter) adapter.Adapter {
+	return func(a adapter.Adapter) adapter.Adapter { return storeWrapper{a, wrap} }
 }
 
 // reads are the recorded store reads, in order.
@@ -79,7 +79,7 @@ func (r *reads) addList(resource adapter.Resource, p *adapter.ListParams) {
 // counting returns an adapter that records which of the stores of a are read, once for each call of a
 // store. On the reference adapter each such call is one statement.
 func (r *reads) counting(a adapter.Adapter) adapter.Adapter {
-	return otherStores{a, func(resource adapter.Resource, s adapter.Store) adapter.Store {
+	return storeWrapper{a, func(resource adapter.Resource, s adapter.Store) adapter.Store {
 		return countedStore{s, resource, r}
 	}}
 }

@@ -119,7 +119,7 @@ func (s passwordStore) Update(ctx context.Context, p *adapter.UpdateParams) erro
 // it can forward the write, and stores only the hash.
 func TestPasswordsForOtherSystems(t *testing.T) {
 	var passwords []string
-	s := openShopWith(t, contract.Documented(), settings(), withStores(func(r adapter.Resource, s adapter.Store) adapter.Store {
+	s := openShopWith(t, contract.Documented(), settings(), wrapStores(func(r adapter.Resource, s adapter.Store) adapter.Store {
 		if r != adapter.Customers {
 			return s
 		}
@@ -208,7 +208,7 @@ func (s movedStore) Get(ctx context.Context, p *adapter.GetParams) (adapter.Reco
 // TestRegionAfterCountryChange checks that a region is validated against the country that
 // the address has when it is saved, not an earlier one.
 func TestRegionAfterCountryChange(t *testing.T) {
-	s := openShopWith(t, contract.Documented(), settings(), withStores(func(r adapter.Resource, addresses adapter.Store) adapter.Store {
+	s := openShopWith(t, contract.Documented(), settings(), wrapStores(func(r adapter.Resource, addresses adapter.Store) adapter.Store {
 		if r != adapter.CustomerAddresses {
 			return addresses
 		}

@@ -21,7 +21,7 @@ type slowStore struct {
 
 // slowProducts puts a slowStore in the place of the products.
 func slowProducts(entered, let chan struct{}) func(adapter.Adapter) adapter.Adapter {
-	return withStores(func(r adapter.Resource, s adapter.Store) adapter.Store {
+	return wrapStores(func(r adapter.Resource, s adapter.Store) adapter.Store {
 		if r != adapter.Products {
 			return s
 		}

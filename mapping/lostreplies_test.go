@@ -57,7 +57,7 @@ func TestWritesWithLostReplies(t *testing.T) {
 		{"product deleted", "DELETE", "/products/8", "", products, contract.Guest},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := openShopWith(t, contract.Documented(), settings(), withStores(func(_ adapter.Resource, s adapter.Store) adapter.Store {
+			s := openShopWith(t, contract.Documented(), settings(), wrapStores(func(_ adapter.Resource, s adapter.Store) adapter.Store {
 				return connectionLosingStore{s}
 			}))
 			pages := func() string {

@@ -411,7 +411,7 @@ func (s heldStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.Li
 func TestCountsAreShared(t *testing.T) {
 	const callers = 8
 	started, release := make(chan struct{}, callers), make(chan struct{})
-	s := openPaged(t, openDemo(t), withStores(func(_ adapter.Resource, s adapter.Store) adapter.Store {
+	s := openPaged(t, openDemo(t), wrapStores(func(_ adapter.Resource, s adapter.Store) adapter.Store {
 		return heldStore{s, started, release}
 	}))
 	ctx, leave := context.WithCancel(t.Context())

@@ -172,7 +172,7 @@ func (s faultyStore) List(ctx context.Context, p *adapter.ListParams) (*adapter.
 
 // faultyStores puts a faultyStore in the place of each store.
 func faultyStores(fail func(op string, key adapter.Key) error) func(adapter.Adapter) adapter.Adapter {
-	return withStores(func(_ adapter.Resource, s adapter.Store) adapter.Store { return faultyStore{s, fail} })
+	return wrapStores(func(_ adapter.Resource, s adapter.Store) adapter.Store { return faultyStore{s, fail} })
 }
 
 func openFaulty(t *testing.T, d *contract.Dialect, fail func(op string, key adapter.Key) error) *shop {

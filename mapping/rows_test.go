@@ -154,7 +154,7 @@ func (s partialStore) List(ctx context.Context, p *adapter.ListParams) (*adapter
 }
 
 // partialStores puts a partialStore in the place of each store.
-var partialStores = withStores(func(_ adapter.Resource, s adapter.Store) adapter.Store { return partialStore{s} })
+var partialStores = wrapStores(func(_ adapter.Resource, s adapter.Store) adapter.Store { return partialStore{s} })
 
 // TestMaxRowsInBatches checks the maximum number of rows at every position in a batch,
 // and for partial results.
