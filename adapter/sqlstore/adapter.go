@@ -179,7 +179,7 @@ type Database struct {
 func newDatabase(ctx context.Context, db *engine.DB, records *RecordSet, files media.Store) (*Database, error) {
 	isTable, err := db.IsTable(ctx, "product_listing")
 	if err == nil {
-		records.Products.counted, err = isCounted(ctx, db)
+		records.Products.counted, err = countsProducts(ctx, db)
 	}
 	return &Database{DB: db, RecordSet: records, media: files, mediaTable: media.Table{HasObjects: files != nil && files.HasObjects()}, hasListingTable: isTable}, err
 }

@@ -14,22 +14,23 @@ import (
 // products that each store view lists. Triggers keep it, as migration 30 describes.
 
 const (
-	blockBits   = 10 // a block has so many bits of an id
-	allProducts = -1 // in place of a store view
+	blockBits   = 10 // the ids of a block differ in the last 10 bits only
+	allProducts = -1 // store_id of the rows that count all products
 	// areProductsCounted returns a row if the tables have their triggers (a table may have been replaced by a view), and if
 	// the user may read the counts.
 	areProductsCounted = `SELECT 1 FROM pg_trigger WHERE tgname LIKE 'product\_counted\_%' AND tgenabled IN ('O', 'A')
 		AND tgrelid IN (to_regclass('product'), to_regclass('product_listing'))
 		HAVING COUNT(*) = 8 AND has_table_privilege(to_regclass('product_count'), 'SELECT')`
-	// blockSQL selects the block in which a page begins, and how many products the blocks before it have, from a block on.
+	// blockSQL selects the block in which a page begins, and the number of products in the earlier blocks. Its parameters are
+	// a store_id, the first block that counts, and the number of products before the page.
 	blockSQL = `SELECT block, CAST(total - products AS BIGINT) FROM (
 			SELECT block, SUM(products) AS products, SUM(SUM(products)) OVER (ORDER BY block) AS total
 			FROM product_count WHERE store_id = ? AND block >= ? GROUP BY block
 		) AS counted WHERE total > ? ORDER BY block LIMIT 1`
 )
 
-// isCounted reports whether db counts its products.
-func isCounted(ctx context.Context, db *engine.DB) (bool, error) {
+// countsProducts reports whether db counts its products.
+func countsProducts(ctx context.Context, db *engine.DB) (bool, error) {
 	if db.Engine.System != "postgresql" {
 		return false, nil
 	}
@@ -37,13 +38,13 @@ func isCounted(ctx context.Context, db *engine.DB) (bool, error) {
 	return len(found) > 0, err
 }
 
-// isCounted reports whether product_count holds the number of products of a list, which is in the order of the ids.
+// isCounted reports whether product_count holds the numbers of products of l, and l is in the order of the ids.
 func (s products) isCounted(l *productList) bool {
 	q := &l.Query
 	return s.counted && len(q.Where) == 0 && !l.inWebsite && !l.inCategory && l.stockState == "" && (q.OrderBy == "" || q.OrderBy == s.Table.Schema.Key && !q.Desc)
 }
 
-// countedList returns the list of product_count.
+// countedList returns the store_id of the rows of product_count that count the products of l.
 func (l *productList) countedList() int64 {
 	if l.listed {
 		return l.StoreID
@@ -58,7 +59,8 @@ func (s products) countByBlocks(ctx context.Context, l *productList) (*adapter.L
 	return s.count(ctx, sb)
 }
 
-// skipBlocks lets the page of a list that is counted begin in its block, so that less than a block is skipped.
+// skipBlocks lets l begin at the block in which its page begins, so that a statement skips less than a block. l must be
+// counted.
 func (s products) skipBlocks(ctx context.Context, l *productList) error {
 	page := *l.ListParams
 	q := &page.Query

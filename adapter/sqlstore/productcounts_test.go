@@ -48,7 +48,7 @@ func TestDeepPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkDeepPages(t, db, random)
-		// A transaction that has changed a block keeps no other one from changing it, and the rows of both are merged.
+		// Two transactions may change one block at the same time, and the rows of both are merged later.
 		tx, err := db.records.Writer.BeginTx(t.Context(), nil)
 		if err == nil {
 			// A temporary table of the same name is not taken for the counts.
@@ -131,7 +131,7 @@ func addMany(t *testing.T, db *DB, products int) {
 		execute(t, db, numbers+insert+rows)
 	case "postgresql":
 		execute(t, db, insert+numbers+rows)
-	default: // whose recursion is short by default
+	default: // MariaDB ends a recursion after 1,000 rows by default
 		execute(t, db, fmt.Sprintf("SET STATEMENT max_recursive_iterations = %d FOR ", products)+insert+numbers+rows)
 	}
 	execute(t, db, "INSERT INTO product_listing (store_id, product_id) SELECT 2, entity_id FROM product WHERE entity_id >= 1000")

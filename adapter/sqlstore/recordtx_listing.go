@@ -48,8 +48,8 @@ const listingRowsOfSQL = `SELECT store.store_id, product.entity_id, ` + stockSta
 			WHERE product_value.product_id = product.entity_id
 			AND product_value.store_id = store.store_id AND LOWER(product_value.attribute) = 'status'), 1) = 1`
 
-// presentListingSQL selects the present rows of product_listing, with a condition on their products behind it. A stock
-// state is negative: -1 stands for 0.
+// presentListingSQL adds the present rows of product_listing to the rows of listingRowsOfSQL, with a condition on their
+// products behind it. A stock state n is returned as -1 - n, which is negative, to distinguish these rows.
 const presentListingSQL = ` UNION ALL SELECT store_id, product_id, -1 - stock_state FROM product_listing WHERE `
 
 // restockListingSQL sets the stock of rows of product_listing that have another one, with a condition
@@ -75,28 +75,28 @@ func (t *Tx) Saved(ctx context.Context, products ...adapter.Key) error {
 	for chunk := range slices.Chunk(products, engine.IDsPerStatement) {
 		arguments := engine.KeyArguments(chunk)
 		text := listingRowsOfSQL + " AND " + engine.InList("product.entity_id", arguments) + presentListingSQL + engine.InList("product_id", arguments)
-		missing, gone := map[listingID]int64{}, map[listingID]int64{}
+		wanted, present := map[listingID]int64{}, map[listingID]int64{} // stock states
 		err := engine.EachRow(ctx, t.Query, func(rows engine.Rows) error {
 			var id listingID
 			var state int64
 			err := rows.Scan(&id.store, &id.product, &state)
 			if state < 0 {
-				gone[id] = -1 - state
+				present[id] = -1 - state
 			} else {
-				missing[id] = state
+				wanted[id] = state
 			}
 			return err
 		}, text, slices.Concat(arguments, arguments)...)
 		if err != nil {
 			return err
 		}
-		for id, state := range missing {
-			if present, ok := gone[id]; ok && present == state {
-				delete(missing, id)
-				delete(gone, id)
+		for id, state := range wanted {
+			if is, ok := present[id]; ok && is == state {
+				delete(wanted, id)
+				delete(present, id)
 			}
 		}
-		if err := t.relist(ctx, missing, gone); err != nil {
+		if err := t.relist(ctx, wanted, present); err != nil {
 			return err
 		}
 	}

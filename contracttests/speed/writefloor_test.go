@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// A writeFloor updates stock items, creates and updates products, and creates images: each request in one transaction with prepared
-// statements, as durable as the program's own. SQLite has one writer.
+// A writeFloor updates stock items, creates and updates products, and creates images: each request in one transaction
+// with prepared statements, as durable as the program's own. SQLite has one writer.
 type writeFloor struct {
 	driver string
 	pool   *sql.DB

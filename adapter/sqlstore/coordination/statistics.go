@@ -18,8 +18,8 @@ type Statistics struct {
 
 // Renew renews the statistics of all tables after an import, if they are due. Its failure does not fail the import:
 // the next plans are slow, not wrong.
-func (g *Statistics) Renew(ctx context.Context, db *engine.DB, batch []adapter.Aggregate, outcomes []adapter.Imported) {
-	if db.Engine.Analyze != "" && g.add(batch, outcomes) {
+func (s *Statistics) Renew(ctx context.Context, db *engine.DB, batch []adapter.Aggregate, outcomes []adapter.Imported) {
+	if db.Engine.Analyze != "" && s.add(batch, outcomes) {
 		_, _ = db.Writer.ExecContext(ctx, db.Engine.Analyze)
 	}
 }
@@ -32,11 +32,11 @@ const (
 )
 
 // add counts an import, and reports whether it is time to renew the statistics.
-func (g *Statistics) add(batch []adapter.Aggregate, outcomes []adapter.Imported) (due bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.created == nil {
-		g.created = map[adapter.Resource]int64{}
+func (s *Statistics) add(batch []adapter.Aggregate, outcomes []adapter.Imported) (due bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.created == nil {
+		s.created = map[adapter.Resource]int64{}
 	}
 	for i, o := range outcomes {
 		parts := batch[i].PartsOnly && len(batch[i].PartsOf) > 0
@@ -47,12 +47,12 @@ func (g *Statistics) add(batch []adapter.Aggregate, outcomes []adapter.Imported)
 		if parts {
 			resource = batch[i].PartsOf[0]
 		}
-		g.created[resource]++
+		s.created[resource]++
 		next := int64(firstStatistics)
-		for next < g.created[resource] {
+		for next < s.created[resource] {
 			next *= statisticsFactor
 		}
-		due = due || next == g.created[resource]
+		due = due || next == s.created[resource]
 	}
 	return due
 }

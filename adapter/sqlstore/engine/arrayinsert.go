@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// columnTypes selects the columns of a table with their types. Type modifier -1 gives CHAR(3) as bpchar, to which a cast
-// cuts nothing. A column of arrays has none: unnest would take its elements for rows.
+// columnTypes selects the columns of a table with their types. With the type modifier -1, CHAR(3) is bpchar, and a cast to
+// bpchar cuts no text. A column of arrays gets the type "", because unnest would return each element as a row.
 const columnTypes = "SELECT attname, CASE typcategory WHEN 'A' THEN '' ELSE format_type(atttypid, -1) END" +
 	" FROM pg_attribute JOIN pg_type ON pg_type.oid = atttypid WHERE attrelid = to_regclass(?) AND attnum > 0"
 
 // insertArrays returns the statement that inserts rows from one array for each column, and these arrays. text is "" if a
 // row has a value of another type than int, int64 and string, or if a column cannot be found or holds arrays. PostgreSQL
-// plans the statement once for any number of rows, and takes three quarters of its time for a list of VALUES.
+// plans the statement once for any number of rows. It takes three quarters of the time that a list of VALUES takes.
 func (t *Tx) insertArrays(ctx context.Context, table string, columns []string, rows [][]any) (text string, arrays []any, err error) {
 	for at := range columns {
 		array, ok := arrayOf(rows, at)

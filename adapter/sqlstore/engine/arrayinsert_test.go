@@ -10,18 +10,12 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/sqltest"
 )
 
-// TestInsertValues inserts many rows at once, and the same rows one by one: the tables must be equal. Their texts are
-// those that the text of an array or of a statement could cut or change.
+// TestInsertValues inserts many rows at once, and the same rows one by one: the tables must be equal. The rows hold
+// quotes, braces, commas and other characters that have a meaning in the text of an array or of a statement.
 func TestInsertValues(t *testing.T) {
 	sqltest.EachSQL(t, func(t *testing.T, e sqltest.Engine) {
 		db := openWith(t, e.Empty(t), false)
-		time, decimal := "TIMESTAMP(0)", "DECIMAL(12,4)"
-		switch e.Name {
-		case "sqlite":
-			time, decimal = "TEXT", "REAL"
-		case "mariadb":
-			time = "DATETIME"
-		}
+		time, decimal := typesOf(e)
 		for _, table := range []string{"at_once", "one_by_one"} {
 			create := "CREATE TABLE " + table + " (id BIGINT PRIMARY KEY, number INTEGER, price " + decimal + ", name VARCHAR(30), content TEXT, code CHAR(3), at " + time + ")"
 			if _, err := db.WriteStatements.Exec(t.Context(), create); err != nil {
@@ -37,7 +31,7 @@ func TestInsertValues(t *testing.T) {
 			id := int64(i + 1)
 			rows = append(rows, []any{id, i - 1, "-12.5000", text, nil, "abc", "2012-03-04 05:06:07"}, []any{-id, nil, nil, nil, text + text, nil, nil})
 		}
-		for part := range slices.Chunk(rows, len(rows)/2) { // the second by the statement that the first has left
+		for part := range slices.Chunk(rows, len(rows)/2) { // the second part uses the statement that the first one has cached
 			if err := insert("at_once", part...); err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +48,7 @@ func TestInsertValues(t *testing.T) {
 		if same, err := engine.SelectColumn[int](t.Context(), db.ReadStatements.Query, all); err != nil || !slices.Equal(same, []int{len(rows)}) {
 			t.Errorf("%v equal rows of %d, %v", same, len(rows), err)
 		}
-		if e.Name == "sqlite" { // which bounds no text
+		if e.Name == "sqlite" { // SQLite limits the length of no text
 			return
 		}
 		for i := range rows {

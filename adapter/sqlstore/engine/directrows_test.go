@@ -31,17 +31,23 @@ func openWith(t *testing.T, dsn string, wrapped bool) *engine.DB {
 	return db
 }
 
+// typesOf returns the types of times and decimals of an engine.
+func typesOf(e sqltest.Engine) (time, decimal string) {
+	switch e.Name {
+	case "sqlite":
+		return "TEXT", "REAL"
+	case "mariadb":
+		return "DATETIME", "DECIMAL(12,4)"
+	default:
+		return "TIMESTAMP(0)", "DECIMAL(12,4)"
+	}
+}
+
 // TestDirectRows reads all kinds of values with and without package sql.
 func TestDirectRows(t *testing.T) {
 	sqltest.EachSQL(t, func(t *testing.T, e sqltest.Engine) {
 		dsn := e.Empty(t)
-		time, decimal := "TIMESTAMP(0)", "DECIMAL(12,4)"
-		switch e.Name {
-		case "sqlite":
-			time, decimal = "TEXT", "REAL"
-		case "mariadb":
-			time = "DATETIME"
-		}
+		time, decimal := typesOf(e)
 		direct, wrapped := openWith(t, dsn, false), openWith(t, dsn, true)
 		create := "CREATE TABLE kinds (id BIGINT PRIMARY KEY, small SMALLINT, number INTEGER, price " + decimal + ", name VARCHAR(255), long_text TEXT, at " + time + ")"
 		if _, err := direct.WriteStatements.Exec(t.Context(), create); err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/portico-commerce/portico/adapter/sqlstore/engine"
 )
 
-// A Table is the table media_file, which has a row for the name of each file. query runs the statements of its methods.
+// A Table reads the table media_file, which has a row for the name of each file. Each method takes the function that runs
+// its statement.
 type Table struct{ HasObjects bool } // the rows have the keys of objects
 
 // objectColumn returns the column with the keys of objects.
