@@ -11,7 +11,7 @@ import (
 )
 
 // On PostgreSQL the table product_count holds the number of products in each block of ids: of all products, and of the
-// products that each store view lists. Triggers keep it, as migration 30 describes.
+// products that each store view lists. Triggers keep it, as migration 31 describes.
 
 const (
 	blockBits   = 10 // the ids of a block differ in the last 10 bits only
@@ -23,10 +23,14 @@ const (
 		HAVING COUNT(*) = 8 AND has_table_privilege(to_regclass('product_count'), 'SELECT')`
 	// blockSQL selects the block in which a page begins, and the number of products in the earlier blocks. Its parameters are
 	// a store_id, the first block that counts, and the number of products before the page.
-	blockSQL = `SELECT block, CAST(total - products AS BIGINT) FROM (
-			SELECT block, SUM(products) AS products, SUM(SUM(products)) OVER (ORDER BY block) AS total
-			FROM product_count WHERE store_id = ? AND block >= ? GROUP BY block
-		) AS counted WHERE total > ? ORDER BY block LIMIT 1`
+	blockSQL = fromBlocks + inOrder
+	// nearBlockSQL is blockSQL for a number of blocks, its fourth parameter, from the first one with products. blockSQL reads
+	// and sorts all blocks.
+	nearBlockSQL = fromBlocks + " AND block < (SELECT MIN(block) FROM product_count WHERE store_id = $1 AND block >= $2) + $4" + inOrder
+	fromBlocks   = "SELECT block, CAST(total - products AS BIGINT) FROM (" +
+		"SELECT block, SUM(products) AS products, SUM(SUM(products)) OVER (ORDER BY block) AS total" +
+		" FROM product_count WHERE store_id = $1 AND block >= $2"
+	inOrder = " GROUP BY block) AS counted WHERE total > $3 ORDER BY block LIMIT 1"
 )
 
 // countsProducts reports whether db counts its products.
@@ -80,7 +84,12 @@ func (s products) skipBlocks(ctx context.Context, l *productList) error {
 		}
 	}
 	var block, before int64
-	err := engine.First(s.db.ReadStatements.Query(ctx, blockSQL, l.countedList(), first, skip)).Scan(&block, &before)
+	arguments := []any{l.countedList(), first, skip}
+	near := skip>>blockBits*3/2 + 16 // enough if two of three ids are listed
+	err := engine.First(s.db.ReadStatements.Query(ctx, nearBlockSQL, append(arguments, near)...)).Scan(&block, &before)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = engine.First(s.db.ReadStatements.Query(ctx, blockSQL, arguments...)).Scan(&block, &before)
+	}
 	switch {
 	case errors.Is(err, sql.ErrNoRows): // it begins behind the end
 		q.After, q.Offset = &adapter.Cursor{Key: math.MaxInt64}, 0
