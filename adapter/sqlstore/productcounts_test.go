@@ -32,6 +32,9 @@ func TestDeepPages(t *testing.T) {
 			"UPDATE product SET entity_id = entity_id + 1 WHERE entity_id % 17 = 0 AND entity_id BETWEEN 3000 AND 9000 AND NOT EXISTS (SELECT 1 FROM product_listing WHERE product_id = entity_id)",
 			"INSERT INTO product_listing (store_id, product_id) SELECT 3, entity_id FROM product WHERE entity_id > 4000",
 			"DELETE FROM product WHERE entity_id BETWEEN 5000 AND 9500",
+			// 5,000 ids apart, so that nearBlockSQL finds too few
+			"INSERT INTO product (entity_id, attribute_set_id, type_id, sku, created_at, updated_at, nulls) SELECT 20000000 + 5000 * entity_id, 4, 'simple', 'few', created_at, created_at, '' FROM product WHERE entity_id BETWEEN 1000 AND 1500",
+			"INSERT INTO product_listing (store_id, product_id) SELECT 1, entity_id FROM product WHERE entity_id > 20000000",
 		}
 		for _, change := range changes {
 			execute(t, db, change)
@@ -68,6 +71,35 @@ func TestDeepPages(t *testing.T) {
 		rows, err := engine.SelectColumn[int](t.Context(), db.records.ReadStatements.Query, "SELECT COUNT(*) FROM product_count WHERE store_id = -1")
 		if err != nil || len(rows) != 1 || rows[0] > 1 {
 			t.Errorf("%v rows count the products of one block, %v", rows, err)
+		}
+	})
+}
+
+// TestCountsCallNobodyElse checks that the triggers, which have the rights of their owner, call no function and no operator of
+// somebody who may create some in their schema, and that nobody else may create triggers with them.
+func TestCountsCallNobodyElse(t *testing.T) {
+	sqltest.EachServer(t, func(t *testing.T, e sqltest.Engine) {
+		if e.Name != "postgres" {
+			return // which alone counts
+		}
+		db := OpenWith(t, Options{DSN: NewDemo(t, e)})
+		for _, arguments := range []string{
+			"array_agg(BIGINT) RETURNS BIGINT[]", "pg_advisory_xact_lock(INTEGER) RETURNS VOID", "hashtext(VARCHAR) RETURNS INTEGER", "current_setting(VARCHAR) RETURNS TEXT",
+			"unnest(BIGINT[]) RETURNS BIGINT", "differs(NUMERIC, INTEGER) RETURNS BOOLEAN", "add_product_counts(INTEGER[], BIGINT[], INTEGER[]) RETURNS VOID",
+		} {
+			execute(t, db, "CREATE FUNCTION public."+arguments+" LANGUAGE plpgsql AS 'BEGIN RAISE ''a foreign function is called''; END'")
+		}
+		execute(t, db, "CREATE OPERATOR public.<> (LEFTARG = NUMERIC, RIGHTARG = INTEGER, PROCEDURE = public.differs)")
+		addMany(t, db, 10)
+		execute(t, db, "DELETE FROM product_listing WHERE product_id = 1003", "UPDATE product SET entity_id = 101003 WHERE entity_id = 1003",
+			"UPDATE product_listing SET store_id = 1 WHERE store_id = 2 AND product_id = 1000", "DELETE FROM product WHERE entity_id = 1006")
+		if err := db.RebuildListing(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		public, err := engine.SelectColumn[string](t.Context(), engine.QueryOf(db.records.Readers.QueryContext),
+			"SELECT proname FROM pg_proc WHERE prosecdef AND prorettype = CAST('trigger' AS REGTYPE) AND has_function_privilege('public', oid, 'EXECUTE')")
+		if err != nil || len(public) > 0 {
+			t.Errorf("everyone may create triggers with %v; %v", public, err)
 		}
 	})
 }

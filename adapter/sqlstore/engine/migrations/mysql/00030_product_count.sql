@@ -1,3 +1,3 @@
 -- +goose Up
--- Nothing changes on MariaDB, where a user of a server with a binary log may need one more right to create triggers.
+-- Migration 31 has taken the place of this one, whose functions on PostgreSQL called others without their schema.
 SELECT 1;

@@ -1,3 +1,3 @@
 -- +goose Up
--- Nothing changes on SQLite, whose stores are seldom so large that pages deep in a list matter.
+-- Migration 31 has taken the place of this one, whose functions on PostgreSQL called others without their schema.
 SELECT 1;
