@@ -203,6 +203,7 @@ func testDeleteOwners(t *testing.T, e sqltest.Engine) {
 			use_config_manage_stock, stock_status_changed_auto, use_config_qty_increments, qty_increments, use_config_enable_qty_inc,
 			enable_qty_increments, is_decimal_divided) VALUES (1, 1, 1, 0, 0, 1, 0, 0, 1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0);
 		INSERT INTO product_value VALUES (1, 1, 'name', 'x', 'X');
+		INSERT INTO product_listing (store_id, product_id, stock_state) VALUES (1, 1, 1);
 		INSERT INTO product_group_price VALUES (1, 1, 0, 2, 95);
 		INSERT INTO product_tier_price VALUES (1, 1, 0, 2, 80, 10);
 		INSERT INTO product_rule_price VALUES (1, 1, 1, 2, '2013-01-01', 80);
@@ -225,10 +226,13 @@ func testDeleteOwners(t *testing.T, e sqltest.Engine) {
 			"product", "DELETE FROM product",
 			[]string{
 				"stock_item", "product_value", "product_group_price", "product_tier_price", "product_rule_price", "product_website", "product_category",
-				"product_image", "product_image_value", "product_image_pointer",
+				"product_image", "product_image_value", "product_image_pointer", "product_listing",
 			},
 			[]string{"order_item WHERE product_id = 1", "category", "website"},
 		},
+		{"store view", "DELETE FROM store", []string{"product_value", "product_listing"}, []string{"product", "product_website", "website"}},
+		{"website", "DELETE FROM website", []string{"store", "product_value", "product_listing", "product_website"}, []string{"product", "product_category"}},
+		{"category", "DELETE FROM category", []string{"product_category"}, []string{"product", "product_website"}},
 		{
 			"customer", "DELETE FROM customer",
 			[]string{"customer_address", "oauth_token"},
