@@ -52,7 +52,7 @@ func references(r adapter.Record, isPart bool) []reference {
 }
 
 // check fails if records that are to be stored lack others that they need, or if others
-// have their unique values, or the keys of their parts. all also holds the removed records
+// have their unique values (SKUs are checked by checkSKUs), or the keys of their parts. all also holds the removed records
 // of the group.
 func (in *importTx) check(ctx context.Context, units, all []*unit) error {
 	if err := in.checkReferences(ctx, units); err != nil {
@@ -157,12 +157,13 @@ func (u *unit) hasImage(key adapter.Key) bool {
 
 // checkUnique fails with kind Conflict if a record would have the unique values of another
 // one. It compares the records as they will be after the whole group, so that records may
-// exchange such values, and notes in giveUp the records that have to give theirs up first.
+// exchange such values, and notes in giveUp the records that have to give theirs up first. Products are only noted in
+// skuChanges, for checkSKUs.
 func (in *importTx) checkUnique(ctx context.Context, units, all []*unit) error {
-	if len(units) == 0 || units[0].PartsOnly {
+	if len(all) == 0 || all[0].PartsOnly {
 		return nil
 	}
-	names := uniqueNames(units[0].schema)
+	names := uniqueNames(all[0].schema)
 	if len(names) == 0 {
 		return nil
 	}
@@ -178,14 +179,17 @@ func (in *importTx) checkUnique(ctx context.Context, units, all []*unit) error {
 			}
 		}
 	}
-	if len(changing) == 0 {
+	if all[0].schema.Resource == adapter.Products {
+		in.skuChanges = append(in.skuChanges, changing...)
+		for _, u := range all {
+			if u.Gone {
+				in.skuChanges = append(in.skuChanges, u)
+			}
+		}
 		return nil
 	}
-	products := changing[0].schema.Resource == adapter.Products
-	if products { // no unique key decides these
-		if err := in.LockName(ctx, "sku"); err != nil {
-			return err
-		}
+	if len(changing) == 0 {
+		return nil
 	}
 	owners, err := in.uniqueOwners(ctx, changing, all, names)
 	if err != nil {
@@ -199,9 +203,48 @@ func (in *importTx) checkUnique(ctx context.Context, units, all []*unit) error {
 			return &adapter.Error{Kind: adapter.Conflict, Op: in.op + " of " + string(u.schema.Resource), Field: names[len(names)-1], Err: errUnique}
 		}
 		taken[next[u]] = true
-		if owned && !products {
+		if owned {
 			in.giveUp[owner] = true
 		}
+	}
+	return nil
+}
+
+// checkSKUs fails with kind Conflict if a product whose SKU is new shares it with another one. No unique
+// key can decide that (see products.go of package rules). It comes after the records are stored, because it takes the
+// lock of SKUs, which is held until the transaction ends.
+func (in *importTx) checkSKUs(ctx context.Context) error {
+	latest := map[adapter.Key]*unit{} // as a batch may have a product several times
+	for _, u := range in.skuChanges {
+		latest[u.key] = u
+	}
+	units := slices.DeleteFunc(in.skuChanges, func(u *unit) bool { return u.Gone || u.key != 0 && latest[u.key] != u })
+	if len(units) == 0 {
+		return nil
+	}
+	if err := in.LockName(ctx, "sku"); err != nil {
+		return err
+	}
+	var values []adapter.Value
+	for _, u := range units {
+		values = append(values, u.merged().Get("sku"))
+	}
+	found, err := in.Find(ctx, adapter.Products, "sku", values)
+	if err != nil {
+		return err
+	}
+	taken := map[string]bool{}
+	for _, r := range found {
+		if latest[r.Key()] == nil {
+			taken[UniqueValues(r)] = true
+		}
+	}
+	for _, u := range units {
+		sku := UniqueValues(u.merged())
+		if taken[sku] {
+			return &adapter.Error{Kind: adapter.Conflict, Op: in.op + " of " + string(adapter.Products), Field: "sku", Err: errUnique}
+		}
+		taken[sku] = true
 	}
 	return nil
 }
@@ -261,6 +304,10 @@ func uniqueNames(s *adapter.Schema) []string {
 	}
 	return s.Unique
 }
+
+// UniqueValues returns a text of the unique values of r: of the records of a resource with the same text only one can
+// be stored. It is "" if one of the values is missing.
+func UniqueValues(r adapter.Record) string { return uniqueValues(r, uniqueNames(r.Schema)) }
 
 // uniqueValues returns a text that is the same for records with the same values; "" if one
 // is missing, as null equals nothing.

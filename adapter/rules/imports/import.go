@@ -109,10 +109,12 @@ type importTx struct {
 	views  map[int64]bool    // the store views; nil before they are read
 	// bare holds the pictured products that the import has created and that have no images
 	// yet.
-	bare    map[adapter.Key]bool
-	giveUp  map[adapter.Key]bool // records of the group that give up unique values
-	saved   []adapter.Key        // products to be saved
-	saveAll bool
+	bare   map[adapter.Key]bool
+	giveUp map[adapter.Key]bool // records of the group that give up unique values
+	// skuChanges are the units that set the SKU of a product or remove the product.
+	skuChanges []*unit
+	saved      []adapter.Key // products to be saved
+	saveAll    bool
 	// restocked are products of which only the stock item has changed.
 	restocked []adapter.Key
 	changed   map[adapter.Resource][]adapter.Key // see [rules.Imports].Changed
@@ -149,7 +151,10 @@ func (in *importTx) run(ctx context.Context, batch []adapter.Aggregate) ([]adapt
 			in.noteChange(u)
 		}
 	}
-	return outcomes, in.derive(ctx)
+	if err := in.derive(ctx); err != nil {
+		return nil, err
+	}
+	return outcomes, in.checkSKUs(ctx)
 }
 
 // derive lets the database update the data that it derives from the imported records.
