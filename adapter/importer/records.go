@@ -9,6 +9,7 @@ import (
 
 	"github.com/portico-commerce/portico/adapter"
 	"github.com/portico-commerce/portico/adapter/magento1"
+	"github.com/portico-commerce/portico/adapter/rules/imports"
 )
 
 // BatchSize is the number of records that one transaction stores.
@@ -59,7 +60,8 @@ type Batch struct {
 	Done     *Counts
 	progress Progress
 	records  []adapter.Aggregate
-	ranges   []*Range // the range of each record
+	ranges   []*Range        // the range of each record
+	pending  []*pendingBatch // in the order in which they were read
 	// Refused is called for each record that cannot be stored.
 	Refused func(Refusal)
 	// Stored is called for each record that is stored. It may be nil.
@@ -127,6 +129,7 @@ func (b *Batch) ImportRanges(ctx context.Context, ranges []*Range) (next adapter
 // importRun imports the records of a run of ranges, and records the digests of the complete ones.
 // next is as in eachRecord.
 func (b *Batch) importRun(ctx context.Context, run []*Range) (next adapter.Key, err error) {
+	defer b.drain()
 	noted := 0
 	note := func(through int) error {
 		for ; noted < through; noted++ {
@@ -153,12 +156,18 @@ func (b *Batch) importRun(ctx context.Context, run []*Range) (next adapter.Key, 
 		if b.BeforeNotes != nil {
 			return nil
 		}
+		if len(b.pending) > 0 {
+			r = b.pending[0].ranges[0]
+		}
 		return note(slices.Index(run, r)) // records of r may follow
 	})
 	if err != nil {
 		return 0, err
 	}
 	if err := b.flush(ctx); err != nil {
+		return 0, err
+	}
+	if err := b.await(ctx, 0); err != nil {
 		return 0, err
 	}
 	if b.BeforeNotes != nil {
@@ -169,15 +178,99 @@ func (b *Batch) importRun(ctx context.Context, run []*Range) (next adapter.Key, 
 	return next, note(len(run))
 }
 
-// flush stores the records that were collected.
-func (b *Batch) flush(ctx context.Context) error {
-	if err := b.Store(ctx, b.records, b.ranges); err != nil {
-		return err
+// maxTransactions is the number of transactions that store records of a part at once.
+const maxTransactions = 2
+
+// transactions returns the number of transactions that may store records of the part at once: one if a batch needs
+// what the batch before it has done, as with parents of categories, files of images, the expected records of a dry run
+// and the records of a backend, or if BeforeNotes looks at the records of a run.
+func (b *Batch) transactions() int {
+	if ReadWhole(b.Part) || b.imp.media != nil || b.imp.joined != nil || b.Options.DryRun || b.BeforeNotes != nil {
+		return 1
 	}
-	b.Done.Read += int64(len(b.records))
-	b.records, b.ranges = b.records[:0], b.ranges[:0]
-	b.progress.Set(b.Done.Read)
+	return maxTransactions
+}
+
+// A pendingBatch is being stored in a transaction.
+type pendingBatch struct {
+	records  []adapter.Aggregate
+	ranges   []*Range
+	unique   map[string]bool    // the values that no other record may have
+	outcomes []adapter.Imported // these and err are set before ended is closed
+	err      error
+	ended    chan struct{}
+}
+
+// flush begins to store the records that were collected. Of records in neighbouring batches that have the same unique
+// values, the one that was read first is stored, as if there were one transaction at a time.
+func (b *Batch) flush(ctx context.Context) error {
+	if len(b.records) == 0 {
+		return nil
+	}
+	s := &pendingBatch{records: b.records, ranges: b.ranges, unique: map[string]bool{}, ended: make(chan struct{})}
+	for _, one := range b.records {
+		if values := imports.UniqueValues(one.Record); values != "" {
+			s.unique[values] = true
+		}
+	}
+	b.records, b.ranges = nil, nil
+	if slices.ContainsFunc(b.pending, s.sharesValues) {
+		if err := b.await(ctx, 0); err != nil {
+			return err
+		}
+	}
+	b.pending = append(b.pending, s)
+	store := func() {
+		defer close(s.ended)
+		s.outcomes, s.err = b.imp.Target().Import(ctx, s.records, b.Options)
+	}
+	transactions := b.transactions()
+	if transactions > 1 {
+		go store()
+	} else {
+		if b.imp.media != nil {
+			b.imp.media.expect(s.records)
+		}
+		store()
+	}
+	return b.await(ctx, transactions-1) // to read on meanwhile would take the processor from the servers
+}
+
+// sharesValues reports whether a record of s has the unique values of a record of another batch.
+func (s *pendingBatch) sharesValues(other *pendingBatch) bool {
+	for values := range s.unique {
+		if other.unique[values] {
+			return true
+		}
+	}
+	return false
+}
+
+// await waits until at most a number of batches are pending. It settles the others in the order in which they were read.
+func (b *Batch) await(ctx context.Context, most int) error {
+	for len(b.pending) > most {
+		s := b.pending[0]
+		<-s.ended
+		b.pending = b.pending[1:]
+		if err := b.settle(ctx, s.records, s.ranges, s.outcomes, s.err); err != nil {
+			return err
+		}
+		b.Done.Read += int64(len(s.records))
+		b.progress.Set(b.Done.Read)
+	}
 	return nil
+}
+
+// drain waits for the pending batches of a run that has failed, and counts the records that they have stored.
+func (b *Batch) drain() {
+	for _, s := range b.pending {
+		if <-s.ended; s.err == nil {
+			b.tallyAll(s.records, s.ranges, s.outcomes)
+			b.Done.Read += int64(len(s.records))
+			b.progress.Set(b.Done.Read)
+		}
+	}
+	b.pending, b.records, b.ranges = nil, nil, nil
 }
 
 // Store stores a batch in one transaction. If that fails because of a record, Store stores the
@@ -191,6 +284,11 @@ func (b *Batch) Store(ctx context.Context, batch []adapter.Aggregate, ranges []*
 		b.imp.media.expect(batch)
 	}
 	outcomes, err := b.imp.Target().Import(ctx, batch, b.Options)
+	return b.settle(ctx, batch, ranges, outcomes, err)
+}
+
+// settle counts the outcomes of a batch that was stored, and stores a batch that was not by smaller ones.
+func (b *Batch) settle(ctx context.Context, batch []adapter.Aggregate, ranges []*Range, outcomes []adapter.Imported, err error) error {
 	if err == nil {
 		b.tallyAll(batch, ranges, outcomes)
 		return nil
