@@ -118,7 +118,8 @@ func addToMariaDB(ctx context.Context, name string, products int) error {
 }
 
 // addToPostgres is AddProducts for PostgreSQL. It creates the indexes of a table when the
-// table is full, and checks no foreign keys, which takes the rights of a superuser.
+// table is full, and checks no foreign keys and runs no triggers, which takes the rights of a superuser. It counts the
+// products afterwards.
 func addToPostgres(ctx context.Context, dsn string, products int) error {
 	pool, err := sql.Open("pgx", dsn)
 	if err != nil {
@@ -147,6 +148,9 @@ func addToPostgres(ctx context.Context, dsn string, products int) error {
 		run("VACUUM (ANALYZE) " + g.table)
 	}
 	run("SELECT setval(pg_get_serial_sequence('product', 'entity_id'), MAX(entity_id)) FROM product")
+	run("RESET session_replication_role")
+	run("SELECT recount_products()")
+	run("VACUUM (ANALYZE) product_count")
 	return err
 }
 
