@@ -22,7 +22,7 @@ import (
 // ranges. It reports records per second (images with their bytes), and the largest resident memory
 // of these processes. PORTICO_TEST_BEFORE is the path of an earlier program, if any, which imports the
 // products beside this one, into a database of its own: products/before is this program's rate as a
-// multiple of the earlier one's. The two databases must be exported equally. Then it imports products alone.
+// multiple of the earlier one's. The two databases must be exported equally. With it, only products are imported.
 func BenchmarkImport(b *testing.B) {
 	products := 2_000
 	if n, err := strconv.Atoi(os.Getenv("PORTICO_TEST_PRODUCTS")); err == nil {

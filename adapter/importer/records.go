@@ -201,39 +201,45 @@ type pendingBatch struct {
 	ended    chan struct{}
 }
 
-// flush begins to store the records that were collected. Of records in neighbouring batches that have the same unique
-// values, the one that was read first is stored, as if there were one transaction at a time.
+// flush stores the records that were collected, or begins to, if there may be several transactions. Of records in
+// neighbouring batches that have the same unique values, the one that was read first is stored, as if there were one
+// transaction at a time.
 func (b *Batch) flush(ctx context.Context) error {
-	if len(b.records) == 0 {
+	s := &pendingBatch{records: b.records, ranges: b.ranges, unique: map[string]bool{}, ended: make(chan struct{})}
+	b.records, b.ranges = nil, nil
+	if len(s.records) == 0 {
 		return nil
 	}
-	s := &pendingBatch{records: b.records, ranges: b.ranges, unique: map[string]bool{}, ended: make(chan struct{})}
-	for _, one := range b.records {
+	if b.transactions() == 1 {
+		err := b.Store(ctx, s.records, s.ranges)
+		if err == nil {
+			b.countRead(s)
+		}
+		return err
+	}
+	for _, one := range s.records {
 		if values := imports.UniqueValues(one.Record); values != "" {
 			s.unique[values] = true
 		}
 	}
-	b.records, b.ranges = nil, nil
 	if slices.ContainsFunc(b.pending, s.sharesValues) {
 		if err := b.await(ctx, 0); err != nil {
 			return err
 		}
 	}
 	b.pending = append(b.pending, s)
-	store := func() {
+	go func() {
 		defer close(s.ended)
 		s.outcomes, s.err = b.imp.Target().Import(ctx, s.records, b.Options)
-	}
-	transactions := b.transactions()
-	if transactions > 1 {
-		go store()
-	} else {
-		if b.imp.media != nil {
-			b.imp.media.expect(s.records)
-		}
-		store()
-	}
-	return b.await(ctx, transactions-1) // to read on meanwhile would take the processor from the servers
+	}()
+	// With two cores, reading a third batch before the first one is stored takes longer.
+	return b.await(ctx, maxTransactions-1)
+}
+
+// countRead shows that the records of a batch are done.
+func (b *Batch) countRead(s *pendingBatch) {
+	b.Done.Read += int64(len(s.records))
+	b.progress.Set(b.Done.Read)
 }
 
 // sharesValues reports whether a record of s has the unique values of a record of another batch.
@@ -255,8 +261,7 @@ func (b *Batch) await(ctx context.Context, most int) error {
 		if err := b.settle(ctx, s.records, s.ranges, s.outcomes, s.err); err != nil {
 			return err
 		}
-		b.Done.Read += int64(len(s.records))
-		b.progress.Set(b.Done.Read)
+		b.countRead(s)
 	}
 	return nil
 }
@@ -266,8 +271,7 @@ func (b *Batch) drain() {
 	for _, s := range b.pending {
 		if <-s.ended; s.err == nil {
 			b.tallyAll(s.records, s.ranges, s.outcomes)
-			b.Done.Read += int64(len(s.records))
-			b.progress.Set(b.Done.Read)
+			b.countRead(s)
 		}
 	}
 	b.pending, b.records, b.ranges = nil, nil, nil
