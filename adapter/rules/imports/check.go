@@ -171,8 +171,8 @@ func (in *importTx) checkUnique(ctx context.Context, units, all []*unit) error {
 	moving := map[adapter.Key]*unit{} // the existing records whose values change
 	var changing []*unit
 	for _, u := range units {
-		values := uniqueValues(u.merged(), names)
-		if values != "" && (!u.exists || values != uniqueValues(u.stored.record, names)) {
+		values := UniqueValues(u.merged())
+		if values != "" && (!u.exists || values != UniqueValues(u.stored.record)) {
 			changing, next[u] = append(changing, u), values
 			if u.exists {
 				moving[u.key] = u
@@ -218,16 +218,18 @@ func (in *importTx) checkSKUs(ctx context.Context) error {
 	for _, u := range in.skuChanges {
 		latest[u.key] = u
 	}
-	units := slices.DeleteFunc(in.skuChanges, func(u *unit) bool { return u.Gone || u.key != 0 && latest[u.key] != u })
+	var units []*unit
+	var values []adapter.Value
+	for _, u := range in.skuChanges {
+		if !u.Gone && (u.key == 0 || latest[u.key] == u) { // a dry run chooses no key
+			units, values = append(units, u), append(values, u.merged().Get("sku"))
+		}
+	}
 	if len(units) == 0 {
 		return nil
 	}
 	if err := in.LockName(ctx, "sku"); err != nil {
 		return err
-	}
-	var values []adapter.Value
-	for _, u := range units {
-		values = append(values, u.merged().Get("sku"))
 	}
 	found, err := in.Find(ctx, adapter.Products, "sku", values)
 	if err != nil {
@@ -271,7 +273,7 @@ func (in *importTx) uniqueOwners(ctx context.Context, changing, all []*unit, nam
 	}
 	owners := make(map[string]adapter.Key, len(found))
 	for _, r := range found {
-		if values := uniqueValues(r, names); values != "" && !gone[r.Key()] {
+		if values := UniqueValues(r); values != "" && !gone[r.Key()] {
 			owners[values] = r.Key()
 		}
 	}
@@ -306,14 +308,10 @@ func uniqueNames(s *adapter.Schema) []string {
 }
 
 // UniqueValues returns a text of the unique values of r: of the records of a resource with the same text only one can
-// be stored. It is "" if one of the values is missing.
-func UniqueValues(r adapter.Record) string { return uniqueValues(r, uniqueNames(r.Schema)) }
-
-// uniqueValues returns a text that is the same for records with the same values; "" if one
-// is missing, as null equals nothing.
-func uniqueValues(r adapter.Record, names []string) string {
+// be stored. It is "" if one of the values is missing, as null equals nothing.
+func UniqueValues(r adapter.Record) string {
 	var b strings.Builder
-	for _, name := range names {
+	for _, name := range uniqueNames(r.Schema) {
 		v := r.Get(name)
 		if v.Empty() {
 			return ""
