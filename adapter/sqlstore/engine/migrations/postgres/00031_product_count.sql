@@ -9,9 +9,10 @@ CREATE TABLE IF NOT EXISTS product_count (store_id BIGINT NOT NULL, block BIGINT
 CREATE INDEX IF NOT EXISTS product_count_block ON product_count (store_id, block);
 
 -- The triggers have the rights of their owner, so that whoever writes products needs no right to this table. They find
--- tables in this schema alone: unless it is named, pg_temp, where anyone can create tables, would come first. Whoever may
--- create functions or operators in this schema could put one before that of PostgreSQL whose types fit only after
--- conversion: calls of these name the schema pg_catalog, and other arguments have the exact types.
+-- tables in this schema alone: unless it is named, pg_temp, where anyone can create tables, would come first.
+-- Whoever may create functions in this schema could create array_agg(BIGINT), which PostgreSQL would prefer to its own
+-- array_agg(ANYNONARRAY), and which would run with the rights of the owner. So calls name pg_catalog, and arguments of
+-- operators have exactly their types. unnest of several arrays is always that of PostgreSQL.
 SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', false);
 
 -- add_product_counts adds numbers of products to blocks, and merges the rows of these blocks. It skips rows that another

@@ -1,3 +1,3 @@
 -- +goose Up
--- Migration 31 has taken the place of this one, whose functions on PostgreSQL called others without their schema.
+-- Migration 31 replaces this one, whose functions on PostgreSQL did not name the schema of the functions that they called.
 SELECT 1;
