@@ -240,6 +240,10 @@ func (w wholeParts) options(ctx context.Context, tx *sql.Tx) ([]adapter.Record, 
 			if !ok {
 				return false
 			}
+			if columns[2] == nil {
+				w.conn.skip(Directory, table, "option_id "+string(columns[0]), ReasonNoAttribute)
+				return false
+			}
 			schema := w.schemas.Of(resource)
 			at, ok := schema.Index(r.Get("attribute").Text())
 			r.Set("resource", adapter.TextValue(string(resource)))
