@@ -130,7 +130,7 @@ func mount(t *testing.T, engine *gin.Engine, options httpapi.Options, between fu
 		}
 	})
 	s := &served{log: &testenv.Log{}, folder: folder, metrics: prometheus.NewRegistry()}
-	log := slog.New(httpapi.NewLogHandler(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	log := slog.New(httpapi.NewLogHandler(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}), &httpapi.LogLines{To: s.log, JSON: true}))
 	service, err := mapping.New(contract.Documented(), contract.StandardFields(), between(db.Adapter()), adapter.NewSchemas(), auth.New(db.Credentials(), db.Credentials(), auth.Options{}),
 		mapping.Settings{Settings: pipeline.Settings{BodyBytes: 1 << 20, QueryBytes: 1 << 16, MaxRows: 100_000, Now: time.Now}, ImagePixels: 100}, log)
 	if err != nil {

@@ -43,17 +43,22 @@ func leaveTrail(c *gin.Context, s *state) {
 }
 
 // NewLogHandler returns a handler that adds the ids of the request and of its trace to the lines
-// that are logged with the context of a request, and passes them on to next.
-func NewLogHandler(next slog.Handler) slog.Handler { return logHandler{next} }
+// that are logged with the context of a request, and passes them on to next. lines are the lines that
+// next writes, beside which the log of requests writes its own; nil if next is to format all.
+func NewLogHandler(next slog.Handler, lines *LogLines) slog.Handler { return logHandler{next, lines} }
 
-type logHandler struct{ slog.Handler }
+type logHandler struct {
+	slog.Handler
+	lines *LogLines
+}
 
 // withIDs returns a logger whose lines have the ids of requests, and the handler below it.
-func withIDs(handler slog.Handler) (log *slog.Logger, below slog.Handler) {
-	if adding, ok := handler.(logHandler); ok {
-		return slog.New(handler), adding.Handler
+func withIDs(handler slog.Handler) (log *slog.Logger, below logHandler) {
+	below, ok := handler.(logHandler)
+	if !ok {
+		below = logHandler{handler, nil}
 	}
-	return slog.New(NewLogHandler(handler)), handler
+	return slog.New(below), below
 }
 
 // Handle adds the ids and passes the record on.
@@ -70,11 +75,13 @@ func (h logHandler) Handle(ctx context.Context, record slog.Record) error {
 
 // WithAttrs returns a handler whose lines also have attributes.
 func (h logHandler) WithAttrs(attributes []slog.Attr) slog.Handler {
-	return logHandler{h.Handler.WithAttrs(attributes)}
+	return logHandler{h.Handler.WithAttrs(attributes), nil}
 }
 
 // WithGroup returns a handler whose attributes are in a group.
-func (h logHandler) WithGroup(name string) slog.Handler { return logHandler{h.Handler.WithGroup(name)} }
+func (h logHandler) WithGroup(name string) slog.Handler {
+	return logHandler{h.Handler.WithGroup(name), nil}
+}
 
 // A lineKind holds the attributes that many lines of the request log share.
 type lineKind struct {
@@ -86,21 +93,28 @@ type lineKind struct {
 // there are few kinds, because the numbers of calls, methods, roles and statuses are limited.
 type requestLog struct {
 	next      slog.Handler      // for lines that have the ids already
+	lines     *LogLines         // nil if next formats all lines
 	resources map[string]string // by call
-	handlers  atomic.Pointer[map[lineKind]slog.Handler]
-	adding    sync.Mutex // serializes changes of handlers, each of which replaces the map
+	kinds     atomic.Pointer[map[lineKind]*preparedKind]
+	adding    sync.Mutex // serializes changes of kinds, each of which replaces the map
 }
 
-func newRequestLog(next slog.Handler, resources map[string]string) *requestLog {
-	l := &requestLog{next: next, resources: resources}
-	l.handlers.Store(&map[lineKind]slog.Handler{})
+// A preparedKind holds what the lines of a kind share.
+type preparedKind struct {
+	handler slog.Handler
+	shared  string // the result of LogLines.shared
+}
+
+func newRequestLog(h logHandler, resources map[string]string) *requestLog {
+	l := &requestLog{next: h.Handler, lines: h.lines, resources: resources}
+	l.kinds.Store(&map[lineKind]*preparedKind{})
 	return l
 }
 
-// handler returns the handler of a kind of lines.
-func (l *requestLog) handler(kind lineKind) slog.Handler {
-	if h := (*l.handlers.Load())[kind]; h != nil {
-		return h
+// prepared returns what the lines of a kind share.
+func (l *requestLog) prepared(kind lineKind) *preparedKind {
+	if k := (*l.kinds.Load())[kind]; k != nil {
+		return k
 	}
 	l.adding.Lock()
 	defer l.adding.Unlock()
@@ -110,9 +124,9 @@ func (l *requestLog) handler(kind lineKind) slog.Handler {
 			attributes = append(attributes, optional)
 		}
 	}
-	more := maps.Clone(*l.handlers.Load())
-	more[kind] = l.next.WithAttrs(attributes)
-	l.handlers.Store(&more)
+	more := maps.Clone(*l.kinds.Load())
+	more[kind] = &preparedKind{l.next.WithAttrs(attributes), l.lines.shared(attributes)}
+	l.kinds.Store(&more)
 	return more[kind]
 }
 
@@ -121,7 +135,6 @@ func (l *requestLog) handler(kind lineKind) slog.Handler {
 // three attributes.
 func (l *requestLog) log(ctx context.Context, s *state) {
 	r, response := s.request.HTTP, &s.response
-	record := slog.NewRecord(s.end, slog.LevelInfo, "request", 0)
 	var room [16]slog.Attr
 	attributes := append(room[:0],
 		slog.String(requestIDKey, s.id),
@@ -153,9 +166,13 @@ func (l *requestLog) log(ctx context.Context, s *state) {
 		attributes = append(attributes, slog.Bool("cut", true))
 	}
 	add(traceIDKey, s.trace)
+	kind := l.prepared(lineKind{response.Call, contract.MethodLabel(r.Method), response.Role, xCache(response.CacheOutcome), response.Status})
+	if l.lines.write(s.end, kind.shared, attributes) {
+		return
+	}
+	record := slog.NewRecord(s.end, slog.LevelInfo, requestMessage, 0)
 	record.AddAttrs(attributes...)
-	kind := lineKind{response.Call, contract.MethodLabel(r.Method), response.Role, xCache(response.CacheOutcome), response.Status}
-	_ = l.handler(kind).Handle(ctx, record) // there is no caller to report the error to
+	_ = kind.handler.Handle(ctx, record) // there is no caller to report the error to
 }
 
 // logError logs a failure that concerns a request, with its ids.

@@ -48,3 +48,30 @@ func TestBufferedLogger(t *testing.T) {
 		})
 	}
 }
+
+// slowWriter is a writer that reports each text it gets, and then waits to go on.
+type slowWriter struct{ got, goOn chan string }
+
+func (w slowWriter) Write(text []byte) (int, error) {
+	w.got <- string(text)
+	<-w.goOn
+	return len(text), nil
+}
+
+// TestLinesWhileWriting checks that lines are added while others are written, and written after them.
+func TestLinesWhileWriting(t *testing.T) {
+	t.Parallel()
+	w := slowWriter{make(chan string), make(chan string)}
+	b := newLogBuffer(w)
+	full := strings.Repeat("a", logBufferSize)
+	go func() { _, _ = b.Write([]byte(full)) }()
+	if got := <-w.got; got != full {
+		t.Fatalf("%d bytes are written, want %d", len(got), len(full))
+	}
+	_, _ = b.Write([]byte("b")) // would wait for ever behind the write
+	go b.flush()
+	close(w.goOn)
+	if got := <-w.got; got != "b" {
+		t.Errorf("%.20q is written after the first lines, want b", got)
+	}
+}

@@ -21,7 +21,7 @@ func WarningsOnly(cfg *config.Config) *config.Config {
 
 // NewLogger returns a logger with the configured level and format.
 func NewLogger(w io.Writer, cfg *config.Config) *slog.Logger {
-	return slog.New(httpapi.NewLogHandler(newLogHandler(w, cfg, cfg.LogLevel)))
+	return slog.New(httpapi.NewLogHandler(newLogHandler(w, cfg, cfg.LogLevel), nil))
 }
 
 // NewBufferedLogger returns a logger with the configured format and a level that may change. Lines
@@ -31,17 +31,19 @@ func NewLogger(w io.Writer, cfg *config.Config) *slog.Logger {
 func NewBufferedLogger(w io.Writer, cfg *config.Config, level slog.Leveler) (log *slog.Logger, flush func()) {
 	buffer := newLogBuffer(w)
 	handler := flushingHandler{newLogHandler(buffer, cfg, level), buffer}
-	return slog.New(httpapi.NewLogHandler(handler)), buffer.flush
+	return slog.New(httpapi.NewLogHandler(handler, &httpapi.LogLines{To: buffer, JSON: isJSON(cfg)})), buffer.flush
 }
 
 // newLogHandler returns a handler that writes lines in the configured format.
 func newLogHandler(w io.Writer, cfg *config.Config, level slog.Leveler) slog.Handler {
 	options := &slog.HandlerOptions{Level: level}
-	if cfg.LogFormat == "json" {
+	if isJSON(cfg) {
 		return slog.NewJSONHandler(w, options)
 	}
 	return slog.NewTextHandler(w, options)
 }
+
+func isJSON(cfg *config.Config) bool { return cfg.LogFormat == "json" }
 
 const (
 	// logDelay is the maximum time that a line below the level of warnings waits to be written
@@ -54,9 +56,12 @@ const (
 // A logBuffer writes lines of a log to a writer, several at a time. It is safe for concurrent use.
 type logBuffer struct {
 	mu    sync.Mutex
-	to    io.Writer
 	lines []byte
 	timer *time.Timer // writes the lines
+
+	writing sync.Mutex // is taken while mu is held, so that lines keep their order
+	to      io.Writer
+	written []byte // becomes lines
 }
 
 // newLogBuffer returns a buffer whose lines are written to w within logDelay.
@@ -69,12 +74,13 @@ func newLogBuffer(w io.Writer) *logBuffer {
 // Write adds a line. It returns no errors of the writer, because they could not be reported.
 func (b *logBuffer) Write(line []byte) (int, error) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	if len(b.lines) == 0 {
 		b.timer.Reset(logDelay)
 	}
 	if b.lines = append(b.lines, line...); len(b.lines) >= logBufferSize {
 		b.writeLines()
+	} else {
+		b.mu.Unlock()
 	}
 	return len(line), nil
 }
@@ -82,15 +88,17 @@ func (b *logBuffer) Write(line []byte) (int, error) {
 // flush writes all lines.
 func (b *logBuffer) flush() {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.writeLines()
 }
 
-// writeLines is flush while mu is held.
+// writeLines writes the lines; meanwhile others may add more. It releases mu, which the caller holds.
 func (b *logBuffer) writeLines() {
-	if len(b.lines) > 0 {
-		_, _ = b.to.Write(b.lines)
-		b.lines = b.lines[:0]
+	b.writing.Lock()
+	defer b.writing.Unlock()
+	b.lines, b.written = b.written[:0], b.lines
+	b.mu.Unlock()
+	if len(b.written) > 0 {
+		_, _ = b.to.Write(b.written)
 	}
 }
 
