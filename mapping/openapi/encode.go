@@ -78,15 +78,24 @@ func (t Types) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]string(t))
 }
 
-// MarshalJSON encodes the schema, with "additionalProperties": false if it is closed.
+// MarshalJSON encodes the schema, with "additionalProperties": false if it is closed. Types of a value that has
+// several, null apart, become alternatives: generators such as oapi-codegen refuse a list of types.
 func (s *Schema) MarshalJSON() ([]byte, error) {
 	type plain Schema
+	if len(s.Type) > 2 || len(s.Type) == 2 && !slices.Contains(s.Type, "null") {
+		one := plain(*s)
+		one.Type, one.Pattern, one.Enum = nil, "", nil
+		for _, t := range s.Type {
+			one.OneOf = append(one.OneOf, s.only(t))
+		}
+		return marshal(&one)
+	}
 	encoded, err := marshal((*plain)(s))
 	if s.Integers && err == nil {
 		encoded, err = marshal(struct {
 			*plain
-			Enum []any `json:"enum"`
-		}{(*plain)(s), s.enum()})
+			Enum []json.Number `json:"enum"`
+		}{(*plain)(s), s.integers()})
 	}
 	if err != nil || !s.Closed {
 		return encoded, err

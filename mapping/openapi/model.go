@@ -156,8 +156,7 @@ type Schema struct {
 	Type        Types    `json:"type,omitempty"`
 	Description string   `json:"description,omitempty"`
 	Enum        []string `json:"enum,omitempty"`
-	// Integers: Enum holds decimal integers, which are allowed as numbers, too, and maybe "". Null is
-	// allowed if Type has it.
+	// Integers: Enum holds decimal integers, which are allowed as numbers if Type has these, and maybe "".
 	Integers   bool         `json:"-"`
 	Const      any          `json:"const,omitempty"`
 	Format     string       `json:"format,omitempty"`

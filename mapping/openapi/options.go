@@ -70,18 +70,24 @@ func optionInput(b *builder, kind *record, a *adapter.Attribute, rule *contract.
 	return several
 }
 
-// enum returns the values of Enum, with the integers and the null that count as such.
-func (s *Schema) enum() (all []any) {
-	for _, value := range s.Enum {
-		all = append(all, value)
+// only returns what the schema allows of one of its types.
+func (s *Schema) only(t string) *Schema {
+	one := &Schema{Type: Types{t}}
+	switch {
+	case t == "string":
+		one.Pattern, one.Enum = s.Pattern, s.Enum
+	case t == "integer" && s.Integers:
+		one.Integers, one.Enum = true, s.Enum
 	}
+	return one
+}
+
+// integers returns the integers of Enum.
+func (s *Schema) integers() (all []json.Number) {
 	for _, value := range s.Enum {
 		if value != "" {
 			all = append(all, json.Number(value))
 		}
-	}
-	if slices.Contains(s.Type, "null") {
-		all = append(all, nil)
 	}
 	return all
 }

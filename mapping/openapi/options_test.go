@@ -3,6 +3,7 @@ package openapi_test
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -91,6 +92,26 @@ func TestOptions(t *testing.T) {
 				t.Errorf("the description is %q", finish.Description)
 			}
 		})
+	}
+}
+
+// TestTypes checks that no schema has several types, null apart, which generators of clients refuse.
+func TestTypes(t *testing.T) {
+	t.Parallel()
+	for _, d := range contract.Dialects() {
+		encoded, err := optionsDocument(t, d).JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lists := regexp.MustCompile(`"type":\s*\[[^\]]*\]`).FindAllString(string(encoded), -1)
+		for _, list := range lists {
+			if others := strings.ReplaceAll(list, `"null"`, ""); strings.Count(others, `"`) != 4 { // with the name
+				t.Errorf("%s: %s", d.Name, list)
+			}
+		}
+		if len(lists) == 0 {
+			t.Errorf("%s: no value may be null", d.Name)
+		}
 	}
 }
 
