@@ -195,7 +195,7 @@ set -euo pipefail
 trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT
 portico() {
   local program; program=$(type -P "${OWN:-portico}")
-  if [ "$1" != serve ]; then "$program" "$@"; return; fi
+  if [ "${1:-}" != serve ]; then "$program" "$@"; return; fi
   local ops=$PORTICO_OPS_LISTEN argument before=
   for argument in "$@"; do
     if [ "$before" = --ops-listen ]; then ops=$argument; fi
