@@ -1,7 +1,7 @@
 // Waits until the Medusa of start.sh answers, makes what a shop needs before products
 // can be sold, and prints what a mapping needs as one line of JSON.
 
-import { answers } from "../livebackend/answers.mjs"
+import { answers } from "../../sqlstore/sqltest/answers.mjs"
 
 const base = process.env.BACKEND_URL
 let authorization

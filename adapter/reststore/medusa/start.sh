@@ -22,8 +22,8 @@ dependencies="\"dependencies\": {\"@medusajs/medusa\": \"$version\", \"@medusajs
 here=$(cd "$(dirname "$0")" && pwd)
 [ $# = 3 ] || { sed -n '2,18s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 folder=$1 DATABASE_URL=$2 port=$3 cache=${MEDUSA_CACHE:-}
-# shellcheck source=../livebackend/start.sh
-. "$here/../livebackend/start.sh"
+# shellcheck source=../../sqlstore/sqltest/start.sh
+. "$here/../../sqlstore/sqltest/start.sh"
 install
 
 mkdir -p "$folder/src/api"

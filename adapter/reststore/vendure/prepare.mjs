@@ -1,7 +1,7 @@
 // Waits until the Vendure of start.sh answers, makes what a shop needs before products
 // can be sold, and prints what tests need as one line of JSON.
 
-import { answers } from "../livebackend/answers.mjs"
+import { answers } from "../../sqlstore/sqltest/answers.mjs"
 
 const { BACKEND_URL: base, ADMIN: username, SECRET: password } = process.env
 let authorization

@@ -25,8 +25,8 @@ dependencies="\"dependencies\": {\"@vendure/core\": \"$version\", \"@vendure/ass
 here=$(cd "$(dirname "$0")" && pwd)
 [ $# = 3 ] || { sed -n '2,19s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 folder=$1 DATABASE_URL=$2 PORT=$3 cache=${VENDURE_CACHE:-}
-# shellcheck source=../livebackend/start.sh
-. "$here/../livebackend/start.sh"
+# shellcheck source=../../sqlstore/sqltest/start.sh
+. "$here/../../sqlstore/sqltest/start.sh"
 install
 
 mkdir -p "$folder"
