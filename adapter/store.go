@@ -65,11 +65,21 @@ type ListParams struct {
 	// the attributes in Query. A store may leave the rest absent, and should, as reading them costs
 	// time.
 	Only []string
+	// Buyer, unless nil, is the only one for whom the lists of prices matter. A store may leave out the prices
+	// for others, and should: a shop may have a price for each group, website and day.
+	Buyer *Buyer
 	// MaxBytes, unless 0, lets a store end the list early, with [ListResult.More], after
 	// the record with which the [Record.Size] of all records reaches this sum. A store that
 	// returns Partial ignores it.
 	MaxBytes int64
 }
+
+// A Buyer is a customer group at a website. Group and tier prices with the website 0 or the group [AllGroupsID] are for
+// the buyer, too; prices of rules are for one group at one website.
+type Buyer struct{ Group, WebsiteID int64 }
+
+// AllGroupsID is the customer group of prices that apply to all customers.
+const AllGroupsID = 32000
 
 // A LevelReading says which values of an attribute a list reads from its store view.
 type LevelReading uint8
@@ -125,6 +135,8 @@ type GetParams struct {
 	// With names on-demand attributes that the record must hold, and Only, unless nil, the
 	// other ones, as in [ListParams].
 	With, Only []string
+	// Buyer is as in [ListParams].
+	Buyer *Buyer
 }
 
 // CreateParams are the parameters of creating a record. Attributes that the store sets

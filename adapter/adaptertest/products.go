@@ -308,6 +308,25 @@ func (s productLists) testPrices(t *testing.T, _ adapter.Adapter) {
 			t.Errorf("no product has a %s: the demo store is missing", name)
 		}
 	}
+	for _, buyer := range []adapter.Buyer{{Group: 0, WebsiteID: 1}, {Group: 2, WebsiteID: 1}} {
+		for _, r := range MustList(t, s.store, adapter.ListParams{With: with}).Records {
+			alone := MustGet(t, s.store, adapter.GetParams{Key: s.key(r), With: with, Buyer: &buyer})
+			for _, name := range with {
+				if got, want := pricesFor(buyer, alone.Get(name)), pricesFor(buyer, r.Get(name)); got != want {
+					t.Errorf("product %d has a %s for %+v of %s, want %s", s.key(r), name, buyer, got, want)
+				}
+			}
+		}
+	}
+}
+
+// pricesFor formats the entries of a list of group or tier prices for a buyer.
+func pricesFor(b adapter.Buyer, list adapter.Value) string {
+	mine := slices.DeleteFunc(slices.Clone(list.Records()), func(price adapter.Record) bool {
+		group, website := price.Get("cust_group").Int(), price.Get("website_id").Int()
+		return group != b.Group && group != adapter.AllGroupsID || website != b.WebsiteID && website != 0
+	})
+	return FormatValue(adapter.RecordsValue(mine))
 }
 
 // testStock compares the stock flags that products show with the stock items.

@@ -67,7 +67,7 @@ func (s products) Get(ctx context.Context, p *adapter.GetParams) (adapter.Record
 	if err != nil {
 		return adapter.Record{}, err
 	}
-	list, err := s.newProductList(&adapter.ListParams{StoreID: p.StoreID, WebsiteScope: p.WebsiteScope, Filters: p.Filters, Only: p.Only})
+	list, err := s.newProductList(&adapter.ListParams{StoreID: p.StoreID, WebsiteScope: p.WebsiteScope, Filters: p.Filters, Only: p.Only, Buyer: p.Buyer})
 	if err != nil {
 		return adapter.Record{}, err
 	}

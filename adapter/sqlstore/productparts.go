@@ -113,8 +113,8 @@ func (s products) hasParts(wanted *recordParts, store int64) bool {
 
 // A partsKey holds everything that determines the text of a parts statement.
 type partsKey struct {
-	ids                                         int // number of arguments with ids of products, or inRange or inlined
-	rulePrices, tierPrices, groupPrices, values bool
+	ids                                                int  // number of arguments with ids, or inRange or inlined
+	rulePrices, tierPrices, groupPrices, values, buyer bool // buyer: prices for one buyer
 }
 
 // Values of partsKey.ids without a list of ids.
@@ -125,15 +125,31 @@ const (
 
 // newPartsKey returns the key of a parts statement for the products that ids stands for.
 func newPartsKey(ids int, wanted recordParts, p *adapter.ListParams) partsKey {
-	return partsKey{ids, wanted.rulePrices, wanted.tierPrices, wanted.groupPrices, p.StoreID != 0}
+	return partsKey{ids, wanted.rulePrices, wanted.tierPrices, wanted.groupPrices, p.StoreID != 0, p.Buyer != nil && wanted.prices()}
 }
 
-// columns returns the number of columns of the statement.
-func (k partsKey) columns() int { return len(new(productPart).cells(k.rulePrices)) }
+// arguments returns the arguments of the statement; products are the ids, or the ends of the range, or none.
+func (k partsKey) arguments(products []any, p *adapter.ListParams, added bool) []any {
+	all := make([]any, 0, 5*len(products)+7)
+	for _, branch := range []bool{k.rulePrices, k.tierPrices, k.groupPrices} {
+		if !branch {
+			continue
+		}
+		if all = append(all, products...); k.buyer {
+			all = append(all, p.Buyer.WebsiteID, p.Buyer.Group)
+		}
+	}
+	if k.values {
+		all = append(append(all, products...), p.StoreID)
+	}
+	if added {
+		all = append(all, products...)
+	}
+	return all
+}
 
-// partsStatement returns the statement that reads the parts of the products ids, and
-// its arguments. It caches the texts: there are few, and building one costs about as
-// much as running it.
+// partsStatement returns the statement that reads the parts of the products ids, and its arguments. It caches the
+// texts: there are few, and building one costs about as much as running it.
 func (s products) partsStatement(ids []any, wanted recordParts, p *adapter.ListParams) (text string, arguments []any) {
 	products, found := rangeOf(ids), inRange
 	if products == nil {
@@ -141,22 +157,11 @@ func (s products) partsStatement(ids []any, wanted recordParts, p *adapter.ListP
 		found = len(products)
 	}
 	shape := newPartsKey(found, wanted, p)
-	arguments = make([]any, 0, 5*len(products)+1)
-	for _, branch := range []bool{shape.rulePrices, shape.tierPrices, shape.groupPrices} {
-		if branch {
-			arguments = append(arguments, products...)
-		}
-	}
-	if shape.values {
-		arguments = append(append(arguments, products...), p.StoreID)
-	}
-	if s.Table.Added {
-		arguments = append(arguments, products...)
-	}
+	arguments = shape.arguments(products, p, s.Table.Added)
 	if known, ok := s.db.ReadStatements.LookupBuilt(shape); ok {
 		return known.Text, arguments
 	}
-	text, _ = s.partsBuilder(shape, p.StoreID).Build()
+	text, _ = s.partsBuilder(shape, p).Build()
 	s.db.ReadStatements.AddBuilt(shape, engine.Built{Text: text})
 	return text, arguments
 }
@@ -178,53 +183,55 @@ func rangeOf(ids []any) []any {
 	return []any{first, last}
 }
 
-// compareKeys sorts records as they were stored. For a few prices that is faster than
-// sorting in SQLite.
+// compareKeys sorts records as they were stored. For a few prices that is faster than sorting in SQLite.
 func compareKeys(a, b adapter.Record) int { return cmp.Compare(a.Key(), b.Key()) }
 
-// partsBuilder returns the builder of a parts statement for the values of a store view. The branches with prices come first,
-// since they fill most columns: some engines derive the types of the columns from the first branches,
-// and would treat columns of NULL as texts. Only statements with prices of rules have the column of
-// their days.
-func (s products) partsBuilder(shape partsKey, store int64) sqlbuilder.Builder {
-	flavor := s.db.Engine.Flavor
-	branch := func(part int, table string, columns ...string) *sqlbuilder.SelectBuilder {
-		sb := flavor.NewSelectBuilder()
-		columns = append([]string{strconv.Itoa(part) + " AS part", "product_id"}, columns...)
-		if shape.rulePrices && part != rulePart {
-			columns = append(columns, "NULL AS rule_date")
+// partsBuilder returns the builder of a parts statement for the store view and the buyer of p. The branches with prices
+// come first, since they fill most columns: some engines derive the types of the columns from the first branches, and
+// would treat columns of NULL as texts. Only statements with prices of rules have the column of their days.
+func (s products) partsBuilder(shape partsKey, p *adapter.ListParams) sqlbuilder.Builder {
+	// Conditions on prices for a buyer. SQLite would make tables of the lists if it looked them up in an index.
+	const ofBuyer, ofBuyerOrAll = "website_id = %s AND cust_group = %s", "+website_id IN (0, %s) AND +cust_group IN (%s, 32000)"
+	var branches []sqlbuilder.Builder
+	for _, b := range []struct {
+		wanted               bool
+		part                 int
+		table, buyer, values string
+	}{
+		{shape.rulePrices, rulePart, "product_rule_price", ofBuyer, "NULL, NULL, rule_price_id AS value_id, website_id, cust_group, price, NULL AS price_qty, rule_date"},
+		{shape.tierPrices, tierPart, "product_tier_price", ofBuyerOrAll, "NULL, NULL, value_id, website_id, cust_group, price, price_qty"},
+		{shape.groupPrices, groupPart, "product_group_price", ofBuyerOrAll, "NULL, NULL, value_id, website_id, cust_group, price, NULL"},
+		{shape.values, valuePart, "product_value", "", "attribute, value, NULL AS value_id, NULL, NULL, NULL, NULL"},
+		{s.Table.Added, defaultPart, s.Table.Values.Name, "", "attribute, value, NULL AS value_id, NULL, NULL, NULL, NULL"},
+	} {
+		if !b.wanted {
+			continue
 		}
-		sb.Select(columns...).From(table)
+		sb := s.db.Engine.Flavor.NewSelectBuilder()
+		sb.Select(strconv.Itoa(b.part)+" AS part", "product_id", b.values).From(b.table)
+		if shape.rulePrices && b.part != rulePart {
+			sb.SelectMore("NULL AS rule_date")
+		}
 		switch shape.ids {
 		case inRange:
-			return sb.Where(sb.Between("product_id", nil, nil))
+			sb.Where(sb.Between("product_id", nil, nil))
 		case inlined:
-			return sb.Where("product_id = " + s.Table.KeyColumn())
+			sb.Where("product_id = " + s.Table.KeyColumn())
+		default:
+			sb.Where(s.db.Engine.Among(sb, "product_id", make([]any, shape.ids)))
 		}
-		return sb.Where(s.db.Engine.Among(sb, "product_id", make([]any, shape.ids)))
-	}
-	none := "NULL"
-	var branches []sqlbuilder.Builder
-	if shape.rulePrices {
-		branches = append(branches, branch(rulePart, "product_rule_price", none, none, "rule_price_id AS value_id", "website_id", "cust_group", "price", none+" AS price_qty", "rule_date"))
-	}
-	if shape.tierPrices {
-		branches = append(branches, branch(tierPart, "product_tier_price", none, none, "value_id", "website_id", "cust_group", "price", "price_qty"))
-	}
-	if shape.groupPrices {
-		branches = append(branches, branch(groupPart, "product_group_price", none, none, "value_id", "website_id", "cust_group", "price", none))
-	}
-	if shape.values {
-		values := branch(valuePart, "product_value", "attribute", "value", none+" AS value_id", none, none, none, none)
-		branches = append(branches, values.Where(values.Equal("store_id", store)))
-	}
-	if s.Table.Added {
-		branches = append(branches, branch(defaultPart, s.Table.Values.Name, "attribute", "value", none+" AS value_id", none, none, none, none))
+		switch {
+		case b.part == valuePart:
+			sb.Where(sb.Equal("store_id", p.StoreID))
+		case shape.buyer && b.buyer != "":
+			sb.Where(fmt.Sprintf(b.buyer, sb.Var(p.Buyer.WebsiteID), sb.Var(p.Buyer.Group)))
+		}
+		branches = append(branches, sb)
 	}
 	if len(branches) == 1 {
 		return branches[0]
 	}
-	return flavor.NewUnionBuilder().UnionAll(branches...)
+	return s.db.Engine.Flavor.NewUnionBuilder().UnionAll(branches...)
 }
 
 // A productPart is one row of the parts statement: a value or a price.

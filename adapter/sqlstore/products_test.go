@@ -178,3 +178,56 @@ func testPartsOfManyProducts(t *testing.T, e sqltest.Engine) {
 		}
 	}
 }
+
+// TestPricesForBuyer checks that reads for a buyer leave out the prices for other groups and websites.
+func TestPricesForBuyer(t *testing.T) { sqltest.EachEngine(t, testPricesForBuyer) }
+
+func testPricesForBuyer(t *testing.T, e sqltest.Engine) {
+	db := openDemo(t, e)
+	execute(t, db,
+		"INSERT INTO product_group_price (product_id, website_id, cust_group, price) VALUES (1, 0, 0, 10), (1, 0, 2, 11), (1, 0, 32000, 12), (1, 1, 0, 13), (1, 2, 0, 14), (3, 2, 2, 15)",
+		"INSERT INTO product_tier_price (product_id, website_id, cust_group, price, price_qty) VALUES (1, 0, 2, 20, 5), (1, 1, 32000, 21, 5), (1, 2, 32000, 22, 5), (4, 1, 0, 23, 2)",
+		"INSERT INTO product_rule_price (product_id, website_id, cust_group, rule_date, price) VALUES (1, 1, 0, '2013-01-01 00:00:00', 30), (1, 1, 0, '2013-01-02 00:00:00', 31),"+
+			" (1, 1, 2, '2013-01-01 00:00:00', 32), (1, 2, 0, '2013-01-01 00:00:00', 33), (1, 1, 32000, '2013-01-01 00:00:00', 34), (9, 2, 2, '2013-01-01 00:00:00', 35)",
+	)
+	store, lists := storeOf(t, db, adapter.Products), []string{"group_price", "tier_price", "rule_price"}
+	prices := func(r adapter.Record) (all string) {
+		for _, list := range lists {
+			for _, price := range r.Get(list).Records() {
+				whole, _, _ := strings.Cut(price.Get("price").Text(), ".")
+				all += whole + " "
+			}
+		}
+		return strings.TrimSpace(all)
+	}
+	for buyer, want := range map[adapter.Buyer]map[adapter.Key]string{
+		{}:                       {1: "10 12", 2: "90"},
+		{Group: 0, WebsiteID: 1}: {1: "10 12 13 21 30 31", 2: "90", 4: "23"},
+		{Group: 2, WebsiteID: 1}: {1: "11 12 20 21 32", 2: "95 90 80"},
+		{Group: 2, WebsiteID: 2}: {1: "11 12 20 22", 3: "15", 2: "95 90 80", 9: "35"},
+		{Group: 7, WebsiteID: 2}: {1: "12 22", 2: "90"},
+	} {
+		for _, view := range []int64{0, 1} {
+			params := adapter.ListParams{StoreID: view, With: lists, Buyer: &buyer}
+			listed, err := store.List(t.Context(), &params)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := 0
+			for _, r := range listed.Records {
+				if _, ok := want[r.Key()]; ok {
+					found++
+				}
+				alone := adaptertest.MustGet(t, store, adapter.GetParams{Key: r.Key(), StoreID: view, With: lists, Buyer: &buyer})
+				params.Query = adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "entity_id", Op: adapter.In, Operands: []string{strconv.Itoa(int(r.Key()))}}}}}}
+				among := adaptertest.MustList(t, store, params).Records
+				if expected := want[r.Key()]; prices(r) != expected || prices(alone) != expected || len(among) != 1 || prices(among[0]) != expected {
+					t.Errorf("%+v at store view %d: product %d is listed with prices %q, and read with %q, want %q", buyer, view, r.Key(), prices(r), prices(alone), expected)
+				}
+			}
+			if found != len(want) {
+				t.Errorf("%+v at store view %d: %d of the products %v are listed", buyer, view, found, want)
+			}
+		}
+	}
+}

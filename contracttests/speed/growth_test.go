@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/portico-commerce/portico/cmd/portico/app/apptest"
 )
@@ -38,6 +39,7 @@ func growths() []growth {
 			fmt.Sprintf("INSERT INTO tax_rate (country_id, region, tax_class_id, rate, name) "+made+
 				"SELECT CHAR(65 + n %% 26, 65 + n / 26 %% 26), 'R' || n, 2, 1 + n %% 20, 'Rate ' || n FROM made", 50_000),
 		}},
+		{name: "prices of rules for 20 other groups", reading: list, statements: []string{rulePrices(-1), rulePrices(0), rulePrices(1)}},
 		{name: "1,000 categories a product", reading: categories, statements: []string{
 			fmt.Sprintf("INSERT INTO category (category_id, parent_id, name, is_active) "+made+"SELECT 1000 + n, 2, 'Category ' || n, 1 FROM made", 1000),
 			"INSERT INTO product_category (product_id, category_id, position) SELECT p.entity_id, c.category_id, 1 FROM product AS p, category AS c WHERE p.entity_id < 200 AND c.category_id > 1000",
@@ -46,6 +48,14 @@ func growths() []growth {
 			fmt.Sprintf("INSERT INTO product_default_value (product_id, attribute, value) "+made+"SELECT p.entity_id, 'own_' || (100 + n), 'Value ' || n FROM product AS p, made", 100),
 		}},
 	}
+}
+
+// rulePrices returns the statement that gives each product the prices that rules of the catalog have for 20 customer
+// groups at each website, some days from today.
+func rulePrices(days int) string {
+	day := time.Now().AddDate(0, 0, days).Format(time.DateOnly)
+	return fmt.Sprintf("INSERT INTO product_rule_price (product_id, website_id, cust_group, rule_date, price) "+made+
+		"SELECT p.entity_id, w.website_id, n, '%s 00:00:00', 1.5 FROM product AS p, website AS w, made", 20, day)
 }
 
 // start starts a server and a floor on a store that has grown.

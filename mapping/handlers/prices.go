@@ -11,9 +11,6 @@ import (
 	"github.com/portico-commerce/portico/mapping/resource"
 )
 
-// allGroupsID is the customer group of prices that apply to all customers.
-const allGroupsID = 32000
-
 // regularPriceValues names the stored values of a regular price.
 func regularPriceValues() []string { return []string{"type_id", "price_type", "price"} }
 
@@ -89,7 +86,7 @@ func (b *buyer) groupPrice(product adapter.Record, otherwise resource.Money, pri
 // isFor reports whether an entry of a price list is for b's customer group.
 func (b *buyer) isFor(price adapter.Record) bool {
 	group := price.Get("cust_group").Int()
-	return !b.GroupGone && (group == b.group || group == allGroupsID)
+	return !b.GroupGone && (group == b.group || group == adapter.AllGroupsID)
 }
 
 // rulePrice returns today's price of the rules of the catalog, or otherwise if there is none.
@@ -100,7 +97,7 @@ func (b *buyer) rulePrice(product adapter.Record, otherwise resource.Money) reso
 		b.notePriceChange(time.DateOnly, today, 24*time.Hour)
 	}
 	for _, p := range prices {
-		if b.isFor(p) && p.Get("website_id").Int() == b.WebsiteID && dateOnly(p.Get("rule_date").Text()) == today {
+		if p.Get("cust_group").Int() == b.group && !b.GroupGone && p.Get("website_id").Int() == b.WebsiteID && dateOnly(p.Get("rule_date").Text()) == today {
 			return resource.ParseMoney(p.Get("price"))
 		}
 	}
@@ -148,7 +145,7 @@ func dateOnly(t string) string { return t[:min(len(t), len(time.DateOnly))] }
 func (b *buyer) TierPrices(product adapter.Record, pricing contract.Pricing, keepsForm bool) codec.Node {
 	var mine []listedPrice
 	for _, t := range pricesAt(&b.PriceSite, product.Get("tier_price").Records(), pricing) {
-		if group := t.Get("cust_group").Int(); group == allGroupsID || group == b.group && !b.GroupGone {
+		if group := t.Get("cust_group").Int(); group == adapter.AllGroupsID || group == b.group && !b.GroupGone {
 			mine = append(mine, t)
 		}
 	}

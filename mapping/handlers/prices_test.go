@@ -77,7 +77,7 @@ func prices(attribute string, rows ...[3]string) adapter.Value {
 	for i, row := range rows {
 		r := adapter.NewRecord(schema.Attributes[at].Nested)
 		r.Set("value_id", adapter.IntegerValue(int64(i+1)))
-		group := map[string]int64{"guest": 0, "general": 1, "all": allGroupsID}[row[0]]
+		group := map[string]int64{"guest": 0, "general": 1, "all": adapter.AllGroupsID}[row[0]]
 		r.Set("cust_group", adapter.IntegerValue(group))
 		r.Set("price", adapter.TextValue(row[1]))
 		if row[2] != "" {

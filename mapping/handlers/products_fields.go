@@ -24,8 +24,9 @@ type productReply struct {
 	needed attributes
 
 	needsBuyer, needsStock, needsGallery, needsSite bool
-	// storedTiers: tier_price is shown as it is stored.
-	storedTiers bool
+	// storedTiers: tier_price is shown as it is stored. storedPrices: tier_price or group_price is, with the prices
+	// of all buyers.
+	storedTiers, storedPrices bool
 
 	buyer *buyer
 	shop  *resource.Shop
@@ -65,12 +66,13 @@ func (products *Products) newProductReply(c *resource.Call, r *resource.Resource
 		switch field.Name {
 		case "group_price":
 			p.needOnDemand("group_price")
-			p.needsSite = true
+			p.needsSite, p.storedPrices = true, true
 			p.needed.Stored = append(p.needed.Stored, "type_id")
 		case "tier_price":
 			p.needOnDemand("tier_price")
 			p.storedTiers = field.AsStored(products.Dialect, c.Principal.Role)
 			p.needsBuyer, p.needsSite = p.needsBuyer || !p.storedTiers, true
+			p.storedPrices = p.storedPrices || p.storedTiers
 			p.needed.Stored = append(p.needed.Stored, "type_id")
 		case "stock_data":
 			p.needsStock = true
@@ -228,6 +230,19 @@ func (p *productReply) findBuyer(ctx context.Context) (err error) {
 	return err
 }
 
+// needBuyersPrices leaves out the prices for other buyers, unless the reply shows them. The group of a Customer is
+// read after a single product, whose prices are then read whole.
+func (p *productReply) needBuyersPrices(ctx context.Context) error {
+	if !p.needsBuyer || p.storedPrices || p.c.Principal.Role == contract.Customer && p.buyer == nil {
+		return nil
+	}
+	err := p.findBuyer(ctx)
+	if err == nil && p.buyer.WebsiteID != 0 { // in the default scope prices of all websites show
+		p.needed.Buyer = &adapter.Buyer{Group: p.buyer.group, WebsiteID: p.buyer.WebsiteID}
+	}
+	return err
+}
+
 func boolNode(is bool) codec.Node {
 	if is {
 		return codec.Node{Kind: codec.True}
@@ -289,7 +304,7 @@ func (p *productReply) tierPrices(product adapter.Record) codec.Node {
 	var entries []codec.Node
 	for _, price := range tiers {
 		members, ofAll := append(price.members(p.Dialect), textMember(price.Record, "price_qty")), int64(0)
-		if price.Get("cust_group").Int() == allGroupsID {
+		if price.Get("cust_group").Int() == adapter.AllGroupsID {
 			members[1].Value.Kind, ofAll = codec.Number, 1
 		}
 		if p.isPublic() {

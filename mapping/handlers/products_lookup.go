@@ -84,7 +84,7 @@ func (s *ProductFinder) Product(ctx context.Context, c *resource.Call, attribute
 	if shopper {
 		attributes.Stored = append(attributes.Stored, "status", "visibility")
 	}
-	wanted := adapter.GetParams{StoreID: view.Id, With: attributes.OnDemand, Only: attributes.StoredOrNone()}
+	wanted := adapter.GetParams{StoreID: view.Id, With: attributes.OnDemand, Only: attributes.StoredOrNone(), Buyer: attributes.Buyer}
 	if shopper || view.Id != 0 {
 		wanted.Filters = []adapter.Filter{{Name: adapter.InWebsite, Value: view.WebsiteID}}
 	}
@@ -97,7 +97,11 @@ func (s *ProductFinder) Product(ctx context.Context, c *resource.Call, attribute
 
 // attributes names attributes of products: attributes on demand, and attributes of every
 // record.
-type attributes struct{ OnDemand, Stored []string }
+type attributes struct {
+	OnDemand, Stored []string
+	// Buyer is the only one for whom lists of prices matter; nil for none.
+	Buyer *adapter.Buyer
+}
 
 // StoredOrNone returns the stored attributes as a query wants them: an empty list instead of
 // nil, which would stand for all attributes.
@@ -162,6 +166,7 @@ func (s *ProductFinder) BySKU(ctx context.Context, sku string, wanted adapter.Ge
 		Filters:      wanted.Filters,
 		With:         wanted.With,
 		Only:         wanted.Only,
+		Buyer:        wanted.Buyer,
 	})
 	switch {
 	case err != nil:

@@ -59,6 +59,7 @@ func (p *Products) finalPrices(ctx context.Context, c *resource.Call, wanted *in
 	}
 	view, _ := shop.View(bounds.StoreID)
 	guest := p.buyers.Guest(shop.PriceScope(view))
+	bounds.Buyer = &adapter.Buyer{Group: guest.group, WebsiteID: guest.WebsiteID}
 	if guest.ListedAt != 0 {
 		bounds.StoreID = guest.ListedAt
 	}

@@ -28,8 +28,14 @@ func (p *Products) GetProductCategory(ctx context.Context, c *resource.Call) (*r
 func (p *Products) answerProduct(ctx context.Context, c *resource.Call, r *resource.Resource) (*resource.Reply, error) {
 	fields, selectionFault := r.SelectFields(c, contract.SingleView(c.Format))
 	reply := p.newProductReply(c, r, fields, replyShape{countsStock: true})
-	product, view, err := p.finder.Product(ctx, c, reply.needed)
-	reply.view = view
+	var product adapter.Record
+	view, err := p.finder.View(ctx, c)
+	if reply.view = view; err == nil {
+		err = reply.needBuyersPrices(ctx)
+	}
+	if err == nil {
+		product, _, err = p.finder.Product(ctx, c, reply.needed)
+	}
 	if err == nil {
 		err = selectionFault
 	}
@@ -95,6 +101,10 @@ func (p *Products) ListProducts(ctx context.Context, c *resource.Call) (*resourc
 			readRows = noRows
 		}
 	}
+	if err := reply.needBuyersPrices(ctx); err != nil {
+		return nil, err
+	}
+	bounds.Buyer = reply.needed.Buyer
 	records, err := readRows(ctx, c, wanted, bounds, func(ctx context.Context, products []adapter.Record) ([]adapter.Record, error) {
 		products, err := reply.listedPrices(ctx, products)
 		if err != nil {
