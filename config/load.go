@@ -103,8 +103,8 @@ func (c *Config) WithRoutes(name string, text []byte) (*Config, error) {
 func (l *loader) finish() (*Config, error) {
 	sources := l.sources
 	for _, s := range l.settings {
-		if s.DefaultOpenMage != "" && l.values["dialect"].text == "openmage" && l.values[s.Name].origin == defaultOrigin {
-			l.set(s.Name, s.DefaultOpenMage, defaultOrigin)
+		if value := s.DefaultIn(l.values["dialect"].text); value != s.Default && l.values[s.Name].origin == defaultOrigin {
+			l.set(s.Name, value, defaultOrigin)
 		}
 	}
 	config := &Config{Sections: map[string]map[string]string{}}

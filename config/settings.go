@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"net/url"
 	"reflect"
@@ -40,6 +41,20 @@ type Setting struct {
 // Variable returns the environment variable: PORTICO_LOG_LEVEL for "log.level".
 func (s Setting) Variable() string {
 	return prefix + strings.ToUpper(strings.ReplaceAll(s.Name, ".", "_"))
+}
+
+// Check returns an error that names the valid values, unless text is one.
+func (s Setting) Check(text string) error {
+	_, err := s.parse(text)
+	return err
+}
+
+// DefaultIn returns the default value in a dialect.
+func (s Setting) DefaultIn(dialect string) string {
+	if dialect == "openmage" {
+		return cmp.Or(s.DefaultOpenMage, s.Default)
+	}
+	return s.Default
 }
 
 // Same reports whether two texts are the same value of the setting, as 2 and 2.0000 are of a

@@ -124,12 +124,26 @@ func (d settingsReader) configured(ctx context.Context, tx *sql.Tx) (all []Setti
 	add("store.origin_postcode", pathOriginPostcode, same)
 	add("store.tax_default_group", pathDefaultGroup, same)
 	all = append(all, Setting{Name: "store.single_store_mode", Value: "true", From: "built-in behavior of the legacy store while it has one store view"})
-	add("stock.min_qty", pathMinQty, same)
-	add("stock.notify_qty", pathNotifyQty, same)
-	add("stock.backorders", pathBackorders, same)
+	add("stock.min_qty", pathMinQty, leadingNumber)
+	add("stock.notify_qty", pathNotifyQty, leadingNumber)
+	add("stock.backorders", pathBackorders, func(s string) string { return strings.Split(leadingNumber(s), ".")[0] })
 	add("stock.manage", pathManageStock, func(s string) string { return fmt.Sprint(s == "1") })
 	add("stock.hide_sold_out", pathShowSoldOut, func(s string) string { return fmt.Sprint(s != "1") })
 	return all, err
+}
+
+// numberPrefix matches a number at the beginning of a text.
+var numberPrefix = regexp.MustCompile(`^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?`)
+
+// leadingNumber returns the number at the beginning of a text, with four decimals at most, or "0" if there is none: so
+// the legacy store reads numbers.
+func leadingNumber(text string) string {
+	number, err := strconv.ParseFloat(numberPrefix.FindString(strings.TrimSpace(text)), 64)
+	if err != nil {
+		return "0"
+	}
+	rounded := strconv.FormatFloat(number, 'f', 4, 64)
+	return strings.TrimRight(strings.TrimRight(rounded, "0"), ".")
 }
 
 // regionCodes returns the codes of all regions by id.
@@ -170,7 +184,7 @@ func (d settingsReader) sets(ctx context.Context, tx *sql.Tx) ([]Setting, error)
 		{Name: "store.attribute_sets", Value: strings.Join(sets, ","), From: "eav_attribute_set"},
 		{Name: "store.tax_classes", Value: strings.Join(append([]string{"0"}, classes...), ","), From: "tax_class"},
 		{Name: "store.themes", Value: strings.Join(themes, ","), From: "catalog_product_entity_varchar",
-			Warning: "the database does not say which themes there are, only which of them products use: add the folders below app/design/frontend of the legacy store, as package/theme"},
+			Warning: "the database does not say which themes there are, only which of them products use: add other folders below app/design/frontend of the legacy store, as package/theme"},
 	}, nil
 }
 

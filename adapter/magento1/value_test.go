@@ -137,3 +137,15 @@ func FuzzTree(f *testing.F) {
 		}
 	})
 }
+
+// TestLeadingNumber checks which number the legacy store reads of a text.
+func TestLeadingNumber(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"": "0", " ": "0", "x1": "0", "1": "1", "1.00000": "1", "+1": "1", "1e2": "100", "0,5": "0", " 2.5kg": "2.5", "-3": "-3", "3.12345": "3.1235", ".5": "0.5", "100": "100", "1e999": "0", "-": "0",
+	} {
+		if got := leadingNumber(text); got != want {
+			t.Errorf("%q is read as %s, want %s", text, got, want)
+		}
+	}
+}

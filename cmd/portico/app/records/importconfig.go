@@ -34,7 +34,7 @@ the attributes that the file adds.`,
   portico import --config portico.yaml --from-file old.dsn all`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return printShopConfig(cmd, &source)
+			return printShopConfig(cmd, &source, config.Settings(p.Sections()...))
 		},
 	}
 	p.AddSettingFlags(cmd)
@@ -42,8 +42,9 @@ the attributes that the file adds.`,
 	return cmd
 }
 
-// printShopConfig prints the settings of the legacy store as a configuration file.
-func printShopConfig(cmd *cobra.Command, source *importSource) (err error) {
+// printShopConfig prints the settings of the legacy store as a configuration file. known are the definitions of
+// Portico's settings.
+func printShopConfig(cmd *cobra.Command, source *importSource, known []config.Setting) (err error) {
 	dsn, err := source.read(cmd)
 	if err != nil {
 		return err
@@ -61,12 +62,13 @@ func printShopConfig(cmd *cobra.Command, source *importSource) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(cmd.OutOrStdout(), shopConfig(dialect, evidence, settings))
+	_, err = fmt.Fprint(cmd.OutOrStdout(), shopConfig(dialect, evidence, known, settings))
 	return err
 }
 
-// shopConfig returns the dialect and the settings of the legacy store as a configuration file.
-func shopConfig(dialect, evidence string, settings []magento1.Setting) string {
+// shopConfig returns the dialect and the settings of the legacy store as a configuration file. A value that a
+// setting cannot have is replaced by its default, with a comment: a shop may hold anything.
+func shopConfig(dialect, evidence string, known []config.Setting, settings []magento1.Setting) string {
 	f := &configWriter{}
 	f.comment("What clients of the legacy store expect: " + evidence + ". \"documented\" is for clients that follow the contract to the letter.")
 	f.set("dialect", dialect)
@@ -86,6 +88,19 @@ func shopConfig(dialect, evidence string, settings []magento1.Setting) string {
 		}
 		f.comment("from " + s.From)
 		f.comment(s.Warning)
+		if at := slices.IndexFunc(known, func(k config.Setting) bool { return k.Name == s.Name }); at >= 0 {
+			usual := known[at].DefaultIn(dialect)
+			if s.Name == "store.themes" {
+				value = union(usual, value, known[at].Check)
+			}
+			if err := known[at].Check(value); err != nil {
+				if strings.HasSuffix(s.Name, "_region") { // the default is one of the United States
+					usual = ""
+				}
+				f.comment(fmt.Sprintf("%q %v: %q counts", value, err, usual))
+				value = usual
+			}
+		}
 		f.set(s.Name, value)
 	}
 	if len(notes) > 0 {
@@ -96,6 +111,17 @@ func shopConfig(dialect, evidence string, settings []magento1.Setting) string {
 	}
 	return "# The settings of a legacy store, by \"portico import config\". Read them through. No database tells\n" +
 		"# store.tax_rounding and store.integers: \"portico compare\" names them if they have to change.\n\n" + f.String()
+}
+
+// union returns the names of two lists, each with commas between them, that pass check.
+func union(one, other string, check func(string) error) string {
+	var all []string
+	for _, name := range strings.Split(one+","+other, ",") {
+		if name != "" && !slices.Contains(all, name) && check(name) == nil {
+			all = append(all, name)
+		}
+	}
+	return strings.Join(all, ",")
 }
 
 // ownAttributes returns the names of the legacy store's own attributes, by resource. They are in no

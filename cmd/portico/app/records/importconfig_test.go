@@ -15,13 +15,17 @@ import (
 	"github.com/portico-commerce/portico/config"
 )
 
-// TestShopConfig checks that no text of the legacy store can break out of its place in the file.
+// TestShopConfig checks that no text of the legacy store can break out of its place in the file, and that the file
+// has only values that settings may have.
 func TestShopConfig(t *testing.T) {
-	text := shopConfig("magento", "core_setup 1\nlisten: x", []magento1.Setting{
+	text := shopConfig("magento", "core_setup 1\nlisten: x", config.Settings(), []magento1.Setting{
 		{Name: "store.timezone", Value: "Europe/Berlin", From: "core_config_data\nlisten: 0.0.0.0:80\r\u2028adapter: rest"},
 		{Name: "stock.min_qty", Value: "2.0000", From: "b"},
 		{Name: "store.currency", Value: "EUR", From: "c", Warning: "look at it"},
-		{Name: "public_url", Value: "https://shop.example/a#b: c", From: "d"},
+		{Name: "store.tax_based_on", Value: "no\nlisten: x", From: "g"},
+		{Name: "store.origin_region", Value: "La Rioja", From: "i"},
+		{Name: "store.themes", Value: "own/summer,rwd/default,own/sömmer", From: "h"},
+		{Name: "store.tax_postcode", Value: "a #b: c", From: "d"},
 		{Name: "attributes", Value: "{resource: products, name: size, kind: integer, roles: [admin]}", From: "e"},
 		{Warning: "no such setting\nadapter: rest", From: "f"},
 	})
@@ -37,13 +41,20 @@ store:
   # from c
   # look at it
   currency: EUR
+  # from g
+  # "no\nlisten: x" must be one of shipping, billing, origin: "shipping" counts
+  tax_based_on: shipping
+  # from i
+  # "La Rioja" must be a region code such as CA, or empty: "" counts
+  origin_region: ""
+  # from h
+  themes: base/default,default/default,default/iphone,default/modern,rwd/default,own/summer
+  # from d
+  tax_postcode: "a #b: c"
 
 stock:
   # from b
   min_qty: 2.0000
-
-# from d
-public_url: "https://shop.example/a#b: c"
 
 attributes:
   # from e
