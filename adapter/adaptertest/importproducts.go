@@ -287,6 +287,7 @@ func (s *importSuite) testRequestPaths(t *testing.T) {
 		{"lueur", sisterView, [3]string{"glow.html", "lueur.html", "lampshade.html"}},
 		{"dark", 0, [3]string{"glow.html", "lueur.html", "lampshade.html"}},
 		{long, aView, [3]string{long[:240] + ".html", "lueur.html", "lampshade.html"}},
+		{"short", aView, [3]string{"short.html", "lueur.html", "lampshade.html"}},
 	} {
 		if err := Update(t, storeOf(t, s.adapter, adapter.Products), 900, step.view, attrs{"url_key": step.key}); err != nil {
 			t.Fatal(err)

@@ -13,16 +13,21 @@ const (
 	shortKeyInPath = 240
 )
 
+// keyInPath returns a url_key as addresses have it.
+func keyInPath(key string) string {
+	if len(key) > maxKeyInPath {
+		return key[:shortKeyInPath]
+	}
+	return key
+}
+
 // moveRequestPaths lets the addresses of a product follow its url_key, which change sets at a scope
 // or with everywhere at all of them (openmage 3). stored holds the values before the change. An
 // address that does not begin with the url_key was chosen by hand, and stays.
 func moveRequestPaths(ctx context.Context, tx Tx, stored, change adapter.Record, level int64, everywhere bool) error {
-	key := change.Get("url_key").Text()
+	key := keyInPath(change.Get("url_key").Text())
 	if key == "" {
 		return nil
-	}
-	if len(key) > maxKeyInPath {
-		key = key[:shortKeyInPath]
 	}
 	levels, err := tx.Levels(ctx, adapter.Products, []adapter.Key{stored.Key()})
 	if err != nil {
@@ -36,9 +41,10 @@ func moveRequestPaths(ctx context.Context, tx Tx, stored, change adapter.Record,
 		if own.Kind() == adapter.Absent {
 			own = stored.Get("url_key")
 		}
+		before := keyInPath(own.Text())
 		// A number behind the key makes the address unique.
-		rest := regexp.MustCompile("^" + regexp.QuoteMeta(own.Text()) + `(-\d+)?($|[^A-Za-z0-9-].*$)`).FindStringSubmatch(l.Record.Get("request_path").Text())
-		if own.Empty() || rest == nil || own.Text() == key {
+		rest := regexp.MustCompile("^" + regexp.QuoteMeta(before) + `(-\d+)?($|[^A-Za-z0-9-].*$)`).FindStringSubmatch(l.Record.Get("request_path").Text())
+		if before == "" || rest == nil || before == key {
 			continue
 		}
 		moved := adapter.NewRecord(stored.Schema)
