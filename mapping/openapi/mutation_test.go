@@ -30,7 +30,7 @@ func unrecorded(d *contract.Dialect) map[string]string {
 		"AssignedProduct": "care country_of_manufacture created_at custom_design custom_design_from custom_design_to " +
 			"custom_layout_update description eco gift_message_available group_price material media_gallery " +
 			"meta_description meta_keyword meta_title msrp msrp_display_actual_price_type msrp_enabled " +
-			"news_from_date news_to_date options_container page_layout price short_description size " +
+			"news_from_date news_to_date options_container page_layout price price_view short_description size " +
 			"special_from_date special_price special_to_date status tax_class_id tier_price updated_at url_key " +
 			"visibility weight",
 		"Customer":     "last_logged_in",
