@@ -62,7 +62,9 @@ type Dialect struct {
 	// stored as for managed stock (rulings 13); otherwise a new product loses it.
 	AssumesManagedStock bool
 	// StoredPriceForm: where prices include tax, those of products without a tax class are neither
-	// rounded nor, for the most part, numbers (configurations 3.3).
+	// rounded nor, for the most part, numbers (configurations 3.3), and prices of price lists that are
+	// converted for a website are numbers, which are not rounded either (configurations 4.2); otherwise texts
+	// with four places (contract 2).
 	StoredPriceForm bool
 	// PercentFlags: group and tier prices carry is_percent (products 3.4).
 	PercentFlags bool

@@ -159,7 +159,7 @@ func (b *buyer) TierPrices(product adapter.Record, pricing contract.Pricing, kee
 		t := &mine[i]
 		with, without := centsNode(b.Taxes.WithTax(t.price, class)), centsNode(b.Taxes.WithoutTax(t.price, class))
 		if keepsForm && b.Taxes.KeepsPrice(class) {
-			with, without = t.node(), t.node()
+			with, without = t.node(true), t.node(true)
 		}
 		rows[i] = codec.RecordNode(
 			codec.Member{Key: "qty", Value: codec.TextNode(t.Get("price_qty").Text())},

@@ -17,10 +17,13 @@ type listedPrice struct {
 	converted bool // the price was multiplied by the website's rate
 }
 
-// node renders the price: as it is stored, or as a number if it was converted.
-func (p *listedPrice) node() codec.Node {
-	if p.converted {
+// node renders the price: as it is stored, or if it was converted, as a number or a text with four places.
+func (p *listedPrice) node(asNumber bool) codec.Node {
+	switch {
+	case p.converted && asNumber:
 		return doubleNode(p.price)
+	case p.converted:
+		return fourPlacesNode(p.price.FourPlaces())
 	}
 	return codec.TextNode(p.Get("price").Text())
 }
@@ -75,7 +78,7 @@ func (p *listedPrice) members(d *contract.Dialect) []codec.Member {
 	return []codec.Member{
 		{Key: "website_id", Value: resource.IntegerNode(d, p.website)},
 		{Key: "cust_group", Value: resource.IntegerNode(d, p.Get("cust_group").Int())},
-		{Key: "price", Value: p.node()},
+		{Key: "price", Value: p.node(d.StoredPriceForm)},
 	}
 }
 

@@ -290,3 +290,15 @@ func TestTierPrices(t *testing.T) {
 
 // cents returns an amount in cents.
 func cents(m resource.Money) uint64 { return resource.RoundDecimal.Cents(m) }
+
+// TestConvertedPrice checks the form of a price of a price list that is converted for a website.
+func TestConvertedPrice(t *testing.T) {
+	t.Parallel()
+	rate := resource.Money(0.9)
+	price := listedPrice{price: 57 * rate, converted: true}
+	for asNumber, want := range map[bool]codec.Node{true: codec.NumberNode("51.300000000000004"), false: codec.TextNode("51.3000")} {
+		if got := price.node(asNumber); got.Kind != want.Kind || got.Text != want.Text {
+			t.Errorf("as a number %t it is %s %v, want %s %v", asNumber, got.Text, got.Kind, want.Text, want.Kind)
+		}
+	}
+}

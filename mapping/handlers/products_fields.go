@@ -310,7 +310,7 @@ func (p *productReply) tierPrices(product adapter.Record) codec.Node {
 		if p.isPublic() {
 			members = slices.Insert(members, 1, codec.Member{Key: "all_groups", Value: resource.IntegerNode(p.Dialect, ofAll)})
 			members = slices.Insert(members, 0, codec.Member{Key: "price_id", Value: resource.IntegerNode(p.Dialect, int64(price.Key()))})
-			members = append(members, codec.Member{Key: "website_price", Value: price.node()})
+			members = append(members, codec.Member{Key: "website_price", Value: price.node(p.Dialect.StoredPriceForm)})
 		}
 		entry := codec.RecordNode(members...)
 		if p.Dialect.PercentFlags {
