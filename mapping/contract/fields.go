@@ -126,10 +126,10 @@ type fieldList struct {
 	named   RoleSet // those of them whose list names the field
 }
 
-// add notes that the list of role names the field, or does not.
-func (l *fieldList) add(role Role, named bool) {
+// set notes that the list of role names the field, or does not.
+func (l *fieldList) set(role Role, named bool) {
 	l.limited |= 1 << role
-	if named {
+	if l.named &^= 1 << role; named {
 		l.named |= 1 << role
 	}
 }

@@ -211,17 +211,25 @@ func (f *Fields) narrow(n NarrowedFields) error {
 	if ofShopper {
 		f.listStored(n)
 	}
+	assigned := []*FieldTable{f.AssignedProducts, f.PublicAssignedProducts}
+	if n.Resource == "product_categories" && n.Read != nil && len(n.Read) == 0 {
+		// A single assignment shows fields of its product: none if the role may read no field of assignments.
+		tables = append(slices.Clone(tables), assigned...)
+	}
 	for _, t := range tables {
+		if listed := t.listed[n.Role]; listed != nil && len(listed) == 0 && slices.Contains(assigned, t) {
+			continue
+		}
 		if n.Read != nil {
 			t.listed[n.Role] = append([]string{}, n.Read...)
 		}
 		for i := range t.Fields {
 			field := &t.Fields[i]
 			if n.Read != nil {
-				field.readList.add(n.Role, slices.Contains(n.Read, field.Name))
+				field.readList.set(n.Role, slices.Contains(n.Read, field.Name))
 			}
 			if n.Write != nil {
-				field.writeList.add(n.Role, slices.Contains(n.Write, field.Name))
+				field.writeList.set(n.Role, slices.Contains(n.Write, field.Name))
 			}
 		}
 	}
@@ -243,7 +251,7 @@ func (f *Fields) listStored(n NarrowedFields) {
 			t.add(Field{Name: stored.Name, Attribute: stored.Attribute, Integer: stored.Integer})
 			for _, role := range Roles() {
 				if t.listed[role] != nil {
-					t.Fields[at].readList.add(role, slices.Contains(t.listed[role], stored.Name))
+					t.Fields[at].readList.set(role, slices.Contains(t.listed[role], stored.Name))
 				}
 			}
 		}

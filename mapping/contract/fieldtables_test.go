@@ -60,6 +60,7 @@ func TestAddedFields(t *testing.T) {
 // those of no other role (configurations 8).
 func TestFieldLists(t *testing.T) {
 	f := tables(t, FieldOptions{Narrowed: []NarrowedFields{
+		{Resource: "product_categories", Role: Guest, Read: []string{}},
 		{Resource: "products", Role: Guest, Read: []string{"sku", "final_price_with_tax", "price", "cost", "stock_data"}},
 		{Resource: "products", Role: Customer, Read: []string{"sku", "msrp"}},
 		{Resource: "stock_items", Role: Admin, Read: []string{"item_id", "qty", "price_view"}, Write: []string{"qty", "product_id"}},
@@ -69,6 +70,8 @@ func TestFieldLists(t *testing.T) {
 		{Resource: "order_items", Role: Customer, Read: []string{"sku"}},
 		{Resource: "order_addresses", Role: Customer, Read: []string{}},
 		{Resource: "orders", Role: Admin, Read: []string{}},
+		{Resource: "product_categories", Role: Admin, Read: []string{}},
+		{Resource: "product_categories", Role: Customer, Read: []string{}},
 	}})
 	const everyone = "entity_id attribute_set_id type_id tax_class_id weight price"
 	for _, c := range []struct {
@@ -91,6 +94,9 @@ func TestFieldLists(t *testing.T) {
 		{"another role", f.Customers, Magento(), ListXML, Admin, shownFields(StandardFields().Customers, Magento(), ListXML, Admin)},
 		{"a field withheld without a list", f.ProductImages, Magento(), SingleJSON, Guest, "exclude"},
 		{"without the parts that have no field", f.Orders, Magento(), ListJSON, Customer, "entity_id order_items order_comments"},
+		{"nothing of an assignment, named before products", f.PublicAssignedProducts, Magento(), SingleJSON, Guest, ""},
+		{"nothing of an assignment, named after them", f.PublicAssignedProducts, Magento(), SingleJSON, Customer, ""},
+		{"an Admin's", f.AssignedProducts, Magento(), SingleJSON, Admin, ""},
 		{"nothing", f.Orders, Magento(), ListJSON, Admin, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
