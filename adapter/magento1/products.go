@@ -19,9 +19,6 @@ func productTable() flatTable {
 // maxRequestPath is the number of characters of a rewritten address that are read.
 const maxRequestPath = 255
 
-// allGroups is the customer group of prices for all groups.
-const allGroups = 32000
-
 // A productReader reads products of all types with their assignments to websites and categories,
 // and with their overrides for store views: the values stored there, the number of reviews where it
 // differs from the default scope's number, and the stock status of the store view's website.
@@ -182,7 +179,7 @@ func (b *productBatch) setPrices(ctx context.Context, p priceTable) error {
 			return
 		}
 		if r.ID(3) != 0 {
-			group = allGroups
+			group = adapter.AllGroupsID
 		}
 		entry := adapter.NewRecord(nested)
 		entry.Set(nested.Key, adapter.IntegerValue(r.ID(1)))

@@ -8,9 +8,6 @@ import (
 	"strings"
 )
 
-// allGroups stands for all customer groups in the records of prices.
-const allGroups = 32000
-
 // saveProductParts writes the changes of the prices, assignments and the stock item of a product.
 // changed: some of its values have changed. was is nil for a new product.
 func (x transaction) saveProductParts(ctx context.Context, id int64, was, is *adapter.Aggregate, changed bool) error {
@@ -56,7 +53,7 @@ func (x transaction) savePrices(ctx context.Context, id int64, list string, was,
 			return err
 		}
 		columns := map[string]any{"entity_id": id, "website_id": argument(entry.Get("website_id")), "value": argument(entry.Get("price")), "all_groups": 0, "customer_group_id": argument(entry.Get("cust_group"))}
-		if entry.Get("cust_group").Int() == allGroups {
+		if entry.Get("cust_group").Int() == adapter.AllGroupsID {
 			columns["all_groups"], columns["customer_group_id"] = 1, 0
 		}
 		if list == "tier_price" {
