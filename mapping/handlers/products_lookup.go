@@ -70,15 +70,19 @@ func (s *ProductFinder) InOtherView(ctx context.Context, c *resource.Call) (bool
 	return slices.ContainsFunc(shop.Views, func(v resource.StoreView) bool { return v.Code == code.Text }), nil
 }
 
-// Product returns the product that the id in the path of c names, by its number or SKU, at
-// the store view of c (products 3.6 and 3.7). If there is none, or the caller may not see it
-// there, the error is the route's fault for an unknown product. attributes are the
-// attributes that the record must hold besides its id.
+// Product returns the product that the id in the path of c names at the store view of c, as ProductAt does.
 func (s *ProductFinder) Product(ctx context.Context, c *resource.Call, attributes attributes) (product adapter.Record, view resource.StoreView, err error) {
-	view, err = s.View(ctx, c)
-	if err != nil {
-		return product, view, err
+	if view, err = s.View(ctx, c); err == nil {
+		product, err = s.ProductAt(ctx, c, view, attributes)
 	}
+	return product, view, err
+}
+
+// ProductAt returns the product that the id in the path of c names, by its number or SKU, at a
+// store view (products 3.6 and 3.7). If there is none, or the caller may not see it there, the
+// error is the route's fault for an unknown product. attributes are the attributes that the record
+// must hold besides its id.
+func (s *ProductFinder) ProductAt(ctx context.Context, c *resource.Call, view resource.StoreView, attributes attributes) (adapter.Record, error) {
 	id := c.Param("id")
 	shopper := c.Principal.Role != contract.Admin
 	if shopper {
@@ -88,11 +92,11 @@ func (s *ProductFinder) Product(ctx context.Context, c *resource.Call, attribute
 	if shopper || view.Id != 0 {
 		wanted.Filters = []adapter.Filter{{Name: adapter.InWebsite, Value: view.WebsiteID}}
 	}
-	product, err = s.find(ctx, id, wanted)
+	product, err := s.find(ctx, id, wanted)
 	if err != nil && adapter.KindOf(err) == adapter.NotFound || err == nil && shopper && !isVisible(product) {
 		err = s.dialect.Fault(c.Route.NotFound, id)
 	}
-	return product, view, err
+	return product, err
 }
 
 // attributes names attributes of products: attributes on demand, and attributes of every

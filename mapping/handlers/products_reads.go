@@ -34,7 +34,7 @@ func (p *Products) answerProduct(ctx context.Context, c *resource.Call, r *resou
 		err = reply.needBuyersPrices(ctx)
 	}
 	if err == nil {
-		product, _, err = p.finder.Product(ctx, c, reply.needed)
+		product, err = p.finder.ProductAt(ctx, c, view, reply.needed)
 	}
 	if err == nil {
 		err = selectionFault
