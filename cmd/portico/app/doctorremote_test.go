@@ -121,13 +121,14 @@ func TestDoctorLegacySettings(t *testing.T) {
 	const check = "settings of the legacy store"
 	dsn, db := magento1test.NewShop(t, magento1test.Rich, "")
 	magento1test.Break(t, db, "DELETE FROM core_config_data WHERE path = 'cataloginventory/options/show_out_of_stock'",
-		"REPLACE INTO core_config_data (scope, scope_id, path, value) VALUES ('default', 0, 'general/locale/timezone', 'Europe/Berlin')")
+		"REPLACE INTO core_config_data (scope, scope_id, path, value) VALUES ('default', 0, 'general/locale/timezone', 'Europe/Berlin'), ('default', 0, 'tax/calculation/based_on', '')")
 	commands, _ := demoStore(t)
 	commands = commands.With("PORTICO_FOLLOW_DSN="+dsn, "PORTICO_STOCK_MIN_QTY=1.0000", "PORTICO_CUSTOMERS_COUNTRIES=US,CA", "PORTICO_STORE_TAX_CLASSES=0,1,2,3,4,5,6,7,8,9,77")
 	r := runDoctor(t, commands)
 	requireFinding(t, r, check, doctor.Warning, `customers.countries is "US,CA", and "" in the legacy store`)
 	requireFinding(t, r, check, doctor.Warning, `store.timezone is "UTC", and "Europe/Berlin" in the legacy store (from core_config_data default 0 general/locale/timezone)`)
 	requireFinding(t, r, check, doctor.Warning, `stock.hide_sold_out is "false", and "true" in the legacy store (from built-in default of cataloginventory/options/show_out_of_stock)`)
+	requireFinding(t, r, check, doctor.Warning, `store.tax_based_on is "shipping", and "" in the legacy store, a value that the setting cannot have (from core_config_data default 0 tax/calculation/based_on)`)
 	requireFinding(t, r, check, doctor.Warning, `attributes lacks the entry {resource: products, name: size`)
 	var order []string
 	for _, f := range r.Findings {

@@ -71,7 +71,7 @@ func settingFindings(known []config.Setting, rows []config.Row, found []magento1
 			findings = append(findings, warned("", fmt.Sprintf("%s lacks the entry %s (from %s)", s.Name, s.Value, s.From),
 				"Add the entry to "+s.Name+", as portico import config writes it."))
 		case at >= 0 && row >= 0 && known[at].Check(s.Value) != nil:
-			findings = append(findings, warned("", fmt.Sprintf("%s is %q, and in the legacy store %q, which it cannot be (from %s)", s.Name, rows[row].Value, s.Value, s.From), ""))
+			findings = append(findings, warned("", fmt.Sprintf("%s is %q, and %q in the legacy store, a value that the setting cannot have (from %s)", s.Name, rows[row].Value, s.Value, s.From), ""))
 		case at >= 0 && row >= 0 && !isSame(known[at], rows[row].Value, s.Value):
 			findings = append(findings, warned("", fmt.Sprintf("%s is %q, and %q in the legacy store (from %s)", s.Name, rows[row].Value, s.Value, s.From),
 				fmt.Sprintf("Set %s to %q, unless Portico is to answer otherwise.", s.Name, s.Value)))
