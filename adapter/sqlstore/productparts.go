@@ -123,7 +123,7 @@ const (
 	inlined = -1 // the product in the row of the outer statement
 )
 
-// newPartsKey returns the key of a parts statement for the products that ids stands for.
+// newPartsKey returns the key of the parts statement for a call; ids is as in partsKey.
 func newPartsKey(ids int, wanted recordParts, p *adapter.ListParams) partsKey {
 	return partsKey{ids, wanted.rulePrices, wanted.tierPrices, wanted.groupPrices, p.StoreID != 0, p.Buyer != nil && wanted.prices()}
 }
@@ -190,15 +190,15 @@ func compareKeys(a, b adapter.Record) int { return cmp.Compare(a.Key(), b.Key())
 // come first, since they fill most columns: some engines derive the types of the columns from the first branches, and
 // would treat columns of NULL as texts. Only statements with prices of rules have the column of their days.
 func (s products) partsBuilder(shape partsKey, p *adapter.ListParams) sqlbuilder.Builder {
-	// Conditions on prices for a buyer. SQLite would make tables of the lists if it looked them up in an index.
-	const ofBuyer, ofBuyerOrAll = "website_id = %s AND cust_group = %s", "+website_id IN (0, %s) AND +cust_group IN (%s, 32000)"
+	// The plus signs keep SQLite from looking the lists up in an index, for which it would make a table of each.
+	ofBuyerOrAll := "+website_id IN (0, %s) AND +cust_group IN (%s, " + strconv.Itoa(adapter.AllGroupsID) + ")"
 	var branches []sqlbuilder.Builder
 	for _, b := range []struct {
 		wanted               bool
 		part                 int
 		table, buyer, values string
 	}{
-		{shape.rulePrices, rulePart, "product_rule_price", ofBuyer, "NULL, NULL, rule_price_id AS value_id, website_id, cust_group, price, NULL AS price_qty, rule_date"},
+		{shape.rulePrices, rulePart, "product_rule_price", "website_id = %s AND cust_group = %s", "NULL, NULL, rule_price_id AS value_id, website_id, cust_group, price, NULL AS price_qty, rule_date"},
 		{shape.tierPrices, tierPart, "product_tier_price", ofBuyerOrAll, "NULL, NULL, value_id, website_id, cust_group, price, price_qty"},
 		{shape.groupPrices, groupPart, "product_group_price", ofBuyerOrAll, "NULL, NULL, value_id, website_id, cust_group, price, NULL"},
 		{shape.values, valuePart, "product_value", "", "attribute, value, NULL AS value_id, NULL, NULL, NULL, NULL"},

@@ -63,19 +63,19 @@ func (l *LogLines) write(at time.Time, shared string, attributes []slog.Attr) bo
 			before, after = `,"`, `":`
 		}
 		b = append(append(append(b, before...), a.Key...), after...)
-		switch text, kind := a.Value, a.Value.Kind(); {
-		case kind == slog.KindString && !needsNoQuotes(text.String()):
+		switch value, kind := a.Value, a.Value.Kind(); {
+		case kind == slog.KindString && !needsNoQuotes(value.String()):
 			return false
 		case kind == slog.KindString && l.JSON:
-			b = append(append(append(b, '"'), text.String()...), '"')
+			b = append(append(append(b, '"'), value.String()...), '"')
 		case kind == slog.KindString:
-			b = append(b, text.String()...)
+			b = append(b, value.String()...)
 		case kind == slog.KindDuration && !l.JSON:
-			b = append(b, text.Duration().String()...)
+			b = append(b, value.Duration().String()...)
 		case kind == slog.KindDuration:
-			b = strconv.AppendInt(b, int64(text.Duration()), 10)
+			b = strconv.AppendInt(b, int64(value.Duration()), 10)
 		case kind == slog.KindInt64:
-			b = strconv.AppendInt(b, text.Int64(), 10)
+			b = strconv.AppendInt(b, value.Int64(), 10)
 		default:
 			return false
 		}
@@ -95,7 +95,7 @@ func appendMillis(b []byte, at time.Time) []byte {
 	return append(b[:millis], b[millis+1:]...)
 }
 
-// needsNoQuotes reports whether a text stands in a line as it is, in both formats.
+// needsNoQuotes reports whether a line of either format has a text as it is.
 func needsNoQuotes(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c <= ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '=' {

@@ -43,8 +43,8 @@ func leaveTrail(c *gin.Context, s *state) {
 }
 
 // NewLogHandler returns a handler that adds the ids of the request and of its trace to the lines
-// that are logged with the context of a request, and passes them on to next. lines are the lines that
-// next writes, beside which the log of requests writes its own; nil if next is to format all.
+// that are logged with the context of a request, and passes them on to next. With lines,
+// the log of requests formats its own lines, and writes them where next does; nil leaves all to next.
 func NewLogHandler(next slog.Handler, lines *LogLines) slog.Handler { return logHandler{next, lines} }
 
 type logHandler struct {
