@@ -94,6 +94,34 @@ func TestImportedShop(t *testing.T) {
 	})
 }
 
+// TestTaxOfRegion checks that the id of an address's region decides the taxes, and its name only where
+// nothing says whether it has an id (configurations 4.2).
+func TestTaxOfRegion(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		id   adapter.Value
+		want string
+	}{
+		{"a region of the directory", adapter.IntegerValue(12), "107.17"},
+		{"a name alone, of an imported address", adapter.IntegerValue(0), "99"},
+		{"a name alone, of a backend without ids", adapter.Value{}, "107.17"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			data := loadDemo(t)
+			for _, address := range data.Records[adapter.CustomerAddresses] {
+				if address.Get("region").Text() == "California" {
+					address.Set("region_id", tt.id)
+				}
+			}
+			shop := serveCustomers(t, openSQLiteStore(t, data, adapter.NewSchemas()), data, contract.StandardFields(), adapter.NewSchemas(), mapping.Settings{})
+			runFieldCases(t, shop, []fieldCase{
+				{"at the address", "customer 1", "/products/2/store/1?attrs=final_price_with_tax", asJSON, `{"final_price_with_tax":` + tt.want + `}`, same},
+			})
+		})
+	}
+}
+
 // TestPriceView checks that an Admin sees price_view of bundles in place of a category assignment, and
 // nowhere else (own_attributes 9).
 func TestPriceView(t *testing.T) {

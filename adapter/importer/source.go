@@ -158,7 +158,7 @@ func (o *Options) settingsDigest() string {
 	if err != nil {
 		query = url.Values{"time_zone": {parameters}}
 	}
-	text := fmt.Sprintf("form 2\ncharset %q\ntime zone %q\nimages %t\n", o.From.Charset, query.Get("time_zone"), o.Media != "")
+	text := fmt.Sprintf("form 3\ncharset %q\ntime zone %q\nimages %t\n", o.From.Charset, query.Get("time_zone"), o.Media != "")
 	for _, one := range o.Settings {
 		text += one + "\n"
 	}

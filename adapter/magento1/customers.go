@@ -115,6 +115,9 @@ func (a *addressReader) next(ctx context.Context, tx *sql.Tx, w window) ([]adapt
 		if one.Record.Get("street").Kind() != adapter.Texts {
 			one.Record.Set("street", adapter.TextsValue(nil))
 		}
+		if one.Record.Get("region_id").Empty() {
+			one.Record.Set("region_id", zero())
+		}
 	}
 	return b.aggregates, last, a.setDefaults(ctx, tx, b, w.until(last))
 }

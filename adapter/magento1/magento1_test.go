@@ -130,11 +130,11 @@ func TestAddresses(t *testing.T) {
 			"city": "San Francisco", "country_id": "US", "region": "California", "region_id": 12, "postcode": "94105", "telephone": "415-555-0100",
 			"is_default_billing": 1, "is_default_shipping": 0},
 		{"entity_id": 2, "customer_id": 1, "firstname": "Ada", "lastname": "Byron", "street": []string{"12 St James Sq", "Floor 2"},
-			"city": "London", "country_id": "GB", "fax": "020-555-0199", "vat_id": "GB999", "is_default_billing": 0, "is_default_shipping": 1},
-		{"entity_id": 3, "customer_id": 2, "street": []string(nil), "is_default_billing": 0, "is_default_shipping": 0,
+			"city": "London", "country_id": "GB", "region_id": 0, "fax": "020-555-0199", "vat_id": "GB999", "is_default_billing": 0, "is_default_shipping": 1},
+		{"entity_id": 3, "customer_id": 2, "street": []string(nil), "region_id": 0, "is_default_billing": 0, "is_default_shipping": 0,
 			"created_at": "1970-01-01 00:00:00", "updated_at": "1970-01-01 00:00:00"},
-		{"entity_id": 4, "customer_id": 98, "street": []string(nil), "is_default_billing": 0, "is_default_shipping": 0},
-		{"entity_id": 5, "customer_id": nil, "street": []string(nil), "is_default_billing": 0, "is_default_shipping": 0},
+		{"entity_id": 4, "customer_id": 98, "street": []string(nil), "region_id": 0, "is_default_billing": 0, "is_default_shipping": 0},
+		{"entity_id": 5, "customer_id": nil, "street": []string(nil), "region_id": 0, "is_default_billing": 0, "is_default_shipping": 0},
 	}
 	for i, address := range want {
 		for name, v := range dated {

@@ -70,6 +70,10 @@ func (r records) PutValues(ctx context.Context, replica Replica, key adapter.Key
 				change.Values[i], err = writable(v), nil
 			}
 		}
+		if r.Schema.Resource == adapter.CustomerAddresses && values.Get("region_id").Kind() == adapter.Absent &&
+			(change.Get("region").Kind() != adapter.Absent || change.Get("country_id").Kind() != adapter.Absent) {
+			change.Set("region_id", adapter.UnsetValue()) // it is that of the region before
+		}
 		return change, err
 	}
 	if r.Schema.ReadOnly() {

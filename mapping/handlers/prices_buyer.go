@@ -84,12 +84,13 @@ func (s *buyers) customerTaxAddress(ctx context.Context, id int64, scope *resour
 		}
 		if len(found) > 0 && found[0].Get("country_id").Text() != "" {
 			address := found[0]
-			return address.Get("customer_group_id").Int(), resource.TaxAddress{
-				Country:  adapter.Fold(address.Get("country_id").Text()),
-				Region:   adapter.Fold(address.Get("region").Text()),
-				RegionID: address.Get("region_id").Int(),
-				Postcode: resource.FoldPostcode(address.Get("postcode").Text()),
-			}, nil
+			at = resource.TaxAddress{Country: adapter.Fold(address.Get("country_id").Text()), Postcode: resource.FoldPostcode(address.Get("postcode").Text())}
+			if id := address.Get("region_id"); id.Empty() {
+				at.Region = adapter.Fold(address.Get("region").Text())
+			} else {
+				at.RegionID = id.Int()
+			}
+			return address.Get("customer_group_id").Int(), at, nil
 		}
 	}
 	customer, err := s.customers.Store.Get(ctx, &adapter.GetParams{Key: adapter.Key(id)})

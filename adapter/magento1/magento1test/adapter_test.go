@@ -202,7 +202,7 @@ func TestWrites(t *testing.T) {
 			"website_id": number(1), "store_id": number(0), "email": text("fresh@example.com"), "group_id": number(1), "disable_auto_group_change": number(0), "firstname": text("Fresh"), "created_in": text("Admin"),
 		})},
 		{"a new address that becomes the default one", adapter.CustomerAddresses, create(adapter.CustomerAddresses, map[string]adapter.Value{
-			"customer_id": number(1), "firstname": text("Ada"), "street": adapter.TextsValue([]string{"a", "b"}), "country_id": text("US"), "is_default_billing": number(1), "is_default_shipping": number(0),
+			"customer_id": number(1), "firstname": text("Ada"), "street": adapter.TextsValue([]string{"a", "b"}), "country_id": text("US"), "region_id": number(0), "is_default_billing": number(1), "is_default_shipping": number(0),
 		})},
 		{"an address", adapter.CustomerAddresses, update(adapter.CustomerAddresses, 1, 0, map[string]adapter.Value{"street": adapter.TextsValue([]string{"x"}), "region": adapter.NullValue(), "is_default_billing": number(1)})},
 		{"a deleted address", adapter.CustomerAddresses, remove(2)},
