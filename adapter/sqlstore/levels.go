@@ -285,7 +285,7 @@ func (t *Tx) Note(ctx context.Context, source string, r adapter.Resource, keys .
 	for i, key := range keys {
 		rows[i] = []any{source, string(r), int64(key)}
 	}
-	return t.InsertValues(ctx, "imported_record", []string{"source", "resource", "record_key"}, rows, t.DB.Engine.IgnoreDuplicateNote)
+	return t.InsertValues(ctx, "imported_record", []string{"source", "resource", "record_key"}, rows, t.DB.Engine.IgnoreDuplicate("source, resource, record_key"))
 }
 
 // Forget removes the notes about records.

@@ -21,7 +21,7 @@ const (
 // checks 8 and 8b). Of several concurrent calls with one nonce, only one reports true.
 func (c *Store) Use(ctx context.Context, nonce string, timestamp int64) (fresh bool, err error) {
 	rows, err := c.db.WriteOne(ctx, "use nonce",
-		"INSERT INTO oauth_nonce (nonce, timestamp, received_at) VALUES (?, ?, ?)"+c.db.Engine.IgnoreDuplicateNonce,
+		"INSERT INTO oauth_nonce (nonce, timestamp, received_at) VALUES (?, ?, ?)"+c.db.Engine.IgnoreDuplicate("nonce"),
 		nonce, timestamp, time.Now().Unix())
 	if err == nil && c.nonceUses.Add(1)%pruneEvery == 0 {
 		err = c.prune(ctx)

@@ -79,6 +79,8 @@ type Engine struct {
 	// LikeFormat formats a LIKE that compares characters exactly and whose escape
 	// character is the backslash, from the column, "" or "NOT ", and the parameter.
 	LikeFormat string
+	// WithTrailingBlanks formats a folded column with the blanks behind the text of its raw column.
+	WithTrailingBlanks string
 	// LeadingInteger formats the number with which a text begins, NULL for another text. It formats
 	// digits beyond the eighteenth, which no id has, differently on each engine.
 	LeadingInteger string
@@ -90,12 +92,8 @@ type Engine struct {
 	casts map[adapter.Kind]string
 	// IsTableSQL selects a row for the name of a table, and none for the name of a view.
 	IsTableSQL string
-	// IgnoreDuplicateNonce ends an INSERT of a nonce, so that it changes no row if the
-	// nonce exists already.
-	IgnoreDuplicateNonce string
-	// IgnoreDuplicateNote ends an INSERT into imported_record in the same way.
-	IgnoreDuplicateNote string
-	// IgnoreDuplicate ends an INSERT of a row in the same way, if a row has its key in that column.
+	// IgnoreDuplicate ends an INSERT, so that it changes no row that has the same key already, a column or
+	// several with commas.
 	IgnoreDuplicate func(key string) string
 	// Now is an expression for the current time of the database's clock, in milliseconds since
 	// 1970. SQLite uses this machine's clock.

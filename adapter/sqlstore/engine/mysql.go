@@ -58,17 +58,19 @@ func mysqlEngine() *Engine {
 		Descending: " DESC",
 		// Folded columns hold bytes, but a pattern matches characters. The backslash is
 		// the default escape character.
-		LikeFormat:           "CONVERT(%s USING utf8mb4) COLLATE utf8mb4_bin %sLIKE %s",
-		LeadingInteger:       "CAST(NULLIF(REGEXP_SUBSTR(LEFT(%s, 18), '^[0-9]+'), '') AS SIGNED)",
-		OptionID:             "%s.option_id",
-		casts:                map[adapter.Kind]string{adapter.KindInteger: "SIGNED", adapter.KindDecimal: "DECIMAL(12,4)", adapter.KindTime: "DATETIME"},
-		placeSQL:             []string{"SELECT CONCAT(@@server_uid, ' ', DATABASE())", "SELECT CONCAT(@@server_uuid, ' ', DATABASE())"}, // MariaDB, MySQL
-		IsTableSQL:           "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' AND table_name = ?",
-		IgnoreDuplicateNonce: " ON DUPLICATE KEY UPDATE nonce_id = nonce_id",
-		IgnoreDuplicateNote:  " ON DUPLICATE KEY UPDATE record_key = record_key",
-		IgnoreDuplicate:      func(key string) string { return " ON DUPLICATE KEY UPDATE " + key + " = " + key },
-		Now:                  mysqlNow,
-		Upsert:               upsertMySQL,
+		LikeFormat:         "CONVERT(%s USING utf8mb4) COLLATE utf8mb4_bin %sLIKE %s",
+		WithTrailingBlanks: "CONCAT(%s, SUBSTR(%[2]s, CHAR_LENGTH(RTRIM(%[2]s)) + 1))",
+		LeadingInteger:     "CAST(NULLIF(REGEXP_SUBSTR(LEFT(%s, 18), '^[0-9]+'), '') AS SIGNED)",
+		OptionID:           "%s.option_id",
+		casts:              map[adapter.Kind]string{adapter.KindInteger: "SIGNED", adapter.KindDecimal: "DECIMAL(12,4)", adapter.KindTime: "DATETIME"},
+		placeSQL:           []string{"SELECT CONCAT(@@server_uid, ' ', DATABASE())", "SELECT CONCAT(@@server_uuid, ' ', DATABASE())"}, // MariaDB, MySQL
+		IsTableSQL:         "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' AND table_name = ?",
+		IgnoreDuplicate: func(key string) string {
+			column, _, _ := strings.Cut(key, ",")
+			return " ON DUPLICATE KEY UPDATE " + column + " = " + column
+		},
+		Now:    mysqlNow,
+		Upsert: upsertMySQL,
 		Counters: CounterStatements{
 			// MySQL moves the counter to the greatest stored key. The statement must run
 			// outside a transaction, which it would commit.
@@ -137,7 +139,7 @@ func openMySQL(dsn string, o PoolOptions) (Pools, error) {
 	config.Timeout = cmp.Or(config.Timeout, connectTimeout)
 	config.Logger = &mysql.NopLogger{} // errors are returned instead
 	config.ParseTime = false           // times are read as texts
-	config.ClientFoundRows = false     // IgnoreDuplicateNonce depends on it
+	config.ClientFoundRows = false     // IgnoreDuplicate depends on it
 	config.InterpolateParams = false
 	if err := config.Apply(mysql.Charset("utf8mb4", "utf8mb4_bin")); err != nil {
 		return Pools{}, err
