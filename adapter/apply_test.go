@@ -23,7 +23,7 @@ func testRecords() (*Schema, []Record) {
 		{name: "lamp, tall", qty: "-1.0000"},
 		{name: "Lämp", qty: "10.0000", since: "2013-06-01 12:00:00"},
 		{noName: true, qty: "2.5000", since: "2012-01-01 00:00:01"},
-		{name: "red,green", qty: "100.0000"},
+		{name: "red,green ", qty: "100.0000"},
 	}
 	var records []Record
 	for i, row := range rows {
@@ -73,13 +73,16 @@ func TestApplySelects(t *testing.T) {
 		{"like", Test{"name", Like, []string{"l_mp%"}}, []int64{2, 3}},
 		{"like escaped", Test{"name", Like, []string{`%\%`}}, nil},
 		{"not like", Test{"name", NotLike, []string{"l%"}}, []int64{1, 5}},
+		{"like, trailing blanks count", Test{"name", Like, []string{"kettle "}}, nil},
+		{"like, a trailing blank of the text", Test{"name", NotLike, []string{"red,green"}}, []int64{1, 2, 3, 5}},
 		{"like on a number's text", Test{"qty", Like, []string{"2.50%"}}, []int64{1, 4}},
 		{"null, absent excluded", Test{"since", IsNull, nil}, []int64{5}},
 		{"not null", Test{"since", IsNotNull, nil}, []int64{1, 3, 4}},
 		{"later", Test{"since", Gt, []string{"2012-01-01 00:00:00"}}, []int64{3, 4}},
 		{"after the earliest time", Test{"since", Gt, []string{""}}, []int64{1, 3, 4}},
 		{"before the earliest time", Test{"since", Lt, []string{""}}, nil},
-		{"comma list", Test{"name", InCommaList, []string{"GREEN"}}, []int64{5}},
+		{"comma list", Test{"name", InCommaList, []string{"RED"}}, []int64{5}},
+		{"comma list, trailing blanks count", Test{"name", InCommaList, []string{"green"}}, nil},
 		{"expression", Test{"name", Matches, []string{"^(kettle|red)"}}, []int64{1, 5}},
 	}
 	schema, records := testRecords()

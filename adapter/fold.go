@@ -14,8 +14,8 @@ import (
 // characters between the two cases ("_") sort after them, as in that collation.
 func Fold(s string) string { return strings.TrimRight(foldRunes(s), " ") }
 
-// FoldPattern returns the form of a [Like] pattern that matches folded texts. Unlike Fold
-// it keeps trailing blanks.
+// FoldPattern returns the form of a text or pattern for [Like] and [InCommaList], which count
+// trailing blanks, as MySQL's LIKE and FIND_IN_SET do.
 func FoldPattern(s string) string { return foldRunes(s) }
 
 // foldRunes folds every character of s, blanks included.

@@ -99,7 +99,7 @@ func compileTest(kind Kind, t Test) (func(*evaluation, Value) bool, error) {
 		if len(t.Operands) != 1 {
 			return nil, &Error{Kind: Invalid, Op: "query", Field: t.Attribute}
 		}
-		expression, subject := likeExpression(t.Operands[0]), func(v Value) string { return Fold(v.Text()) }
+		expression, subject := likeExpression(t.Operands[0]), func(v Value) string { return FoldPattern(v.Text()) }
 		if t.Op == Matches {
 			expression, subject = "(?i)"+t.Operands[0], Value.Text
 		}
@@ -112,9 +112,9 @@ func compileTest(kind Kind, t Test) (func(*evaluation, Value) bool, error) {
 		if len(t.Operands) != 1 {
 			return nil, &Error{Kind: Invalid, Op: "query", Field: t.Attribute}
 		}
-		wanted := Fold(t.Operands[0])
+		wanted := FoldPattern(t.Operands[0])
 		holds = func(e *evaluation, v Value) bool {
-			return e.countText(v.Text()) && slices.ContainsFunc(strings.Split(v.Text(), ","), func(s string) bool { return Fold(s) == wanted })
+			return e.countText(v.Text()) && slices.ContainsFunc(strings.Split(v.Text(), ","), func(s string) bool { return FoldPattern(s) == wanted })
 		}
 	default:
 		return nil, &Error{Kind: Unsupported, Op: "query", Field: t.Attribute}
@@ -185,7 +185,7 @@ func rational(s string) *big.Rat {
 	return new(big.Rat)
 }
 
-// likeExpression translates an SQL pattern to a regular expression for folded texts.
+// likeExpression translates an SQL pattern to a regular expression for texts that [FoldPattern] folds.
 func likeExpression(pattern string) string {
 	var b strings.Builder
 	b.WriteString(`(?s)\A`)

@@ -85,7 +85,7 @@ type Op uint8
 const (
 	Eq          Op = iota // equals the operand
 	NotEq                 // differs from the operand
-	Like                  // matches the SQL pattern: % any text, _ any character, \ escapes
+	Like                  // matches the SQL pattern: % any text, _ any character, \ escapes; trailing blanks count
 	NotLike               // does not match the SQL pattern
 	In                    // equals one of the operands
 	NotIn                 // equals none of the operands

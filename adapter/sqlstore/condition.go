@@ -153,20 +153,8 @@ func (w *conditionWriter) compare(op adapter.Op, column string, argument any) st
 	if column == "" {
 		return ""
 	}
-	switch op {
-	case adapter.Eq:
-		return w.sb.Equal(column, argument)
-	case adapter.NotEq:
-		return w.sb.NotEqual(column, argument)
-	case adapter.Gt:
-		return w.sb.GreaterThan(column, argument)
-	case adapter.Lt:
-		return w.sb.LessThan(column, argument)
-	case adapter.GtEq:
-		return w.sb.GreaterEqualThan(column, argument)
-	default: // LtEq
-		return w.sb.LessEqualThan(column, argument)
-	}
+	signs := [...]string{adapter.Eq: "=", adapter.NotEq: "<>", adapter.Gt: ">", adapter.Lt: "<", adapter.GtEq: ">=", adapter.LtEq: "<="}
+	return column + " " + signs[op] + " " + w.sb.Var(argument)
 }
 
 // compareNumber compares with an operand that may have more decimal places than the
@@ -263,7 +251,7 @@ func (w *conditionWriter) in(op adapter.Op, operands []string) string {
 	}
 }
 
-// like matches a pattern against the folded text.
+// like matches a pattern against the folded text, with its trailing blanks where they matter.
 func (w *conditionWriter) like(op adapter.Op, pattern string) string {
 	pattern = adapter.FoldPattern(pattern)
 	if w.kind != adapter.KindText || w.column.Folded == "" || len(pattern) >= maxPattern {
@@ -272,11 +260,23 @@ func (w *conditionWriter) like(op adapter.Op, pattern string) string {
 	if endsInLoneEscape(pattern) {
 		pattern += `\`
 	}
-	not := ""
-	if op == adapter.NotLike {
-		not = "NOT "
+	not := map[adapter.Op]string{adapter.NotLike: "NOT "}[op]
+	if ignoresTrailingBlanks(pattern) {
+		return fmt.Sprintf(w.engine.LikeFormat, w.column.Folded, not, w.sb.Var(pattern))
 	}
-	return fmt.Sprintf(w.engine.LikeFormat, w.column.Folded, not, w.sb.Var(pattern))
+	whole := fmt.Sprintf(w.engine.LikeFormat, fmt.Sprintf(w.engine.WithTrailingBlanks, w.column.Folded, w.column.Name), not, w.sb.Var(pattern))
+	beginning := strings.TrimRight(pattern[:strings.IndexAny(pattern+"%", `%_\`)], " ")
+	if op == adapter.NotLike || beginning == "" {
+		return whole
+	}
+	return w.sb.And(fmt.Sprintf(w.engine.LikeFormat, w.column.Folded, "", w.sb.Var(beginning+"%")), whole) // by an index
+}
+
+// ignoresTrailingBlanks reports whether a pattern surely matches a text if and only if it matches the
+// text without its trailing blanks, as folded columns hold it.
+func ignoresTrailingBlanks(pattern string) bool {
+	beginning := strings.TrimRight(pattern, "%")
+	return beginning != pattern && !strings.ContainsAny(beginning[max(0, len(beginning)-1):], ` _\`)
 }
 
 // endsInLoneEscape reports whether a pattern ends in an escape character that escapes

@@ -128,7 +128,7 @@ func testTextConditions(t *testing.T, e sqltest.Engine) {
 	table := db.Table(adapter.Products)
 	row := db.Records[adapter.Products].Row
 	var records []adapter.Record
-	for i, name := range []string{"Weiß", "weis ", "Éclair", "eclair_1", "100%", `back\slash`, "", " lead", "中文", "a,b", "eclairx1", "ECLAIR", `end\`, "weis\n", "weis\ta", "weis!", "Zebra", "_", strings.Repeat("x", 255)} {
+	for i, name := range []string{"Weiß", "weis ", "Éclair", "eclair_1", "100%", `back\slash`, "", " lead", "中文", "a,b", "eclairx1", "ECLAIR", `end\`, "weis\n", "weis\ta", "weis!", "Zebra", "_", "two  ", "two%", strings.Repeat("x", 255)} {
 		r := adapter.NewRecord(table.Schema)
 		r.Set("entity_id", adapter.IntegerValue(int64(i+1)))
 		r.Set("attribute_set_id", adapter.IntegerValue(4))
@@ -169,6 +169,7 @@ func testTextConditions(t *testing.T, e sqltest.Engine) {
 	for _, op := range []adapter.Op{adapter.Eq, adapter.NotEq, adapter.Gt, adapter.Lt, adapter.GtEq, adapter.LtEq, adapter.In, adapter.NotIn, adapter.Like, adapter.NotLike} {
 		for _, operand := range []string{
 			"", " ", "weiss", "WEIS", "weiß  ", "éclair", "%clair%", `eclair\_1`, "eclair_1", `100\%`, `back\\slash`, `%\`, `\`, "中_", "%e%", "_", "%1", "a,b", "% ",
+			"weis ", "weis_", "weis%", "weis _", "weis_%", "weis %", "two _", "two__%", `two\%`, `two\ %`, `two \_%`, "two %%", "%o",
 		} {
 			for _, desc := range []bool{false, true} {
 				check(&adapter.Query{Where: []adapter.Condition{{Any: []adapter.Test{{Attribute: "name", Op: op, Operands: []string{operand}}}}}, OrderBy: "name", Desc: desc})
