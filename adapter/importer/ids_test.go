@@ -37,6 +37,14 @@ func TestIDs(t *testing.T) {
 	t.Cleanup(server.Close)
 	commands = commands.With("PORTICO_REST_URL="+server.URL, "PORTICO_REST_MAPPING="+apptest.NewFile(t, "people.yaml", apptest.PeopleMapping))
 
+	_, withBackend := apptest.NewStore(t, apptest.SecretKey)
+	second := httptest.NewServer(apptest.NewPeople())
+	t.Cleanup(second.Close)
+	withBackend = withBackend.With("PORTICO_ADAPTER=rest", "PORTICO_REST_URL="+second.URL, "PORTICO_REST_MAPPING="+apptest.NewFile(t, "people.yaml", apptest.PeopleMapping))
+	if got := withBackend.MustRun(t, "seed", "--dataset", apptest.WriteDataset(t, nil)); !strings.HasSuffix(got, " records stored\n4 records are at the backend, with their parts\n") {
+		t.Errorf("seed with a backend prints %q", got)
+	}
+
 	if _, _, err := commands.Run(t, "ids", "check"); err == nil || !strings.Contains(err.Error(), "adapter is sql") {
 		t.Errorf("without a backend: %v", err)
 	}

@@ -252,7 +252,6 @@ func pushIDsCommand(p *program.Program) *cobra.Command {
 		func(_ context.Context, cmd *cobra.Command, store *program.BackendStore, _ []string) error {
 			return pushRecords(cmd, store)
 		})
-	cmd.PreRunE = checkAtOnce
 	cmd.Long = `Create every record of the database that has no mapping at the backend, with its parts,
 and map it to the id that the backend returns. Use the command as the first step of a
 migration to a new backend, or to continue an interrupted "portico seed".
@@ -277,12 +276,13 @@ then be in another order than the legacy ids. Categories are created one by one 
 // maxAtOnce is the greatest number of records that are created at a time.
 const maxAtOnce = 32
 
-// addAtOnce adds the flag that [createAtBackend] reads.
+// addAtOnce adds the flag that [createAtBackend] reads, and has it checked before anything is opened.
 func addAtOnce(cmd *cobra.Command) {
+	cmd.PreRunE = checkAtOnce
 	cmd.Flags().Int("at-once", 1, fmt.Sprintf("how many records to create at the backend at a time, 1 to %d", maxAtOnce))
 }
 
-// checkAtOnce refuses a value of the flag before anything is opened.
+// checkAtOnce refuses a value of the flag.
 func checkAtOnce(cmd *cobra.Command, _ []string) error {
 	n, err := cmd.Flags().GetInt("at-once")
 	if err == nil && (n < 1 || n > maxAtOnce) {

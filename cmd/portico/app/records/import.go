@@ -40,7 +40,6 @@ func ImportCommand(p *program.Program) *cobra.Command {
 		Long:      importHelp + importSourceHelp + importUpdateHelp,
 		ValidArgs: importer.GroupNames(),
 		Args:      cobra.MatchAll(cobra.MinimumNArgs(1), cobra.OnlyValidArgs),
-		PreRunE:   checkAtOnce,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runImport(p, cmd, flags, args)
 		},

@@ -59,6 +59,7 @@ own with "portico credentials".`,
 	cmd.Flags().StringVar(&path, "dataset", "", "the JSON file to read; paths of images in it are below its folder")
 	cmd.Flags().BoolVar(&replace, "replace", false, "remove all records and credentials of the store first")
 	program.AddWhileRunningFlag(cmd, &whileRunning)
+	addAtOnce(cmd)
 	cmd.Flags().BoolVar(&example, "example", false, "print an example of a data set, with comments")
 	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of data sets")
 	cmd.MarkFlagsOneRequired("dataset", "example", "schema")
