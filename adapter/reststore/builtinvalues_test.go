@@ -45,7 +45,7 @@ func permutations(elements ...string) (lists []string) {
 	return append(lists, "["+strings.Join(elements, ", ")+"]")
 }
 
-// TestEqualPrices checks that the lowest of several prices counts if they apply equally, and the
+// TestEqualPrices checks that the lowest of several prices counts if they apply equally, which of Magento 2 are group prices, and the
 // first of several variants, regardless of the order in which the backend returns them.
 func TestEqualPrices(t *testing.T) {
 	group := `"rules": {"customer.groups.id": "g-one"}`
@@ -56,6 +56,7 @@ func TestEqualPrices(t *testing.T) {
 	)
 	sales := permutations(`{"currency_code": "usd", "amount": 3}`, `{"currency_code": "usd", "amount": 2}`, `{"currency_code": "usd", "amount": 1, "min_quantity": 2}`)
 	vendurePrices := permutations(`{"currencyCode": "EUR", "price": 1}`, `{"currencyCode": "USD", "price": 1200}`, `{"currencyCode": "USD", "price": 1150}`)
+	tiers := []string{`[{"customer_group_id": 32000, "qty": 1, "value": 9}, {"customer_group_id": 0, "qty": 1, "value": 8}, {"customer_group_id": 32000, "qty": 2, "value": 7}]`}
 	for _, c := range []struct {
 		name   string
 		lists  []string
@@ -74,6 +75,14 @@ func TestEqualPrices(t *testing.T) {
 		}, "sku=a name=T url_key=null country_of_manufacture=null description=null short_description=null price=11.5000 weight=null special_price=2.0000 special_from_date=null status=1 " +
 			"group_price=[website_id=0 cust_group=1 price=5.0000] tier_price=[website_id=0 cust_group=32000 price=8.0000 price_qty=5.0000]" +
 			"[website_id=0 cust_group=32000 price=7.0000 price_qty=10.0000][website_id=0 cust_group=1 price=4.0000 price_qty=5.0000] without special_to_date"},
+		{"magento2", tiers, func(_ int, list string) [][2]string {
+			return [][2]string{
+				{"/token", `"t"`}, {"/store/", `[]`}, {"/inventory/", `{"items": []}`},
+				{"/products", `{"items": [{"id": 1, "sku": "a", "name": "T", "price": 10, "status": 1, "visibility": 4, "tier_prices": ` + list + `, "custom_attributes": []}]}`},
+			}
+		}, "sku=a name=T url_key=null meta_title=null meta_description=null country_of_manufacture=null gift_message_available=null description=null short_description=null meta_keyword=null" +
+			" price=10.0000 weight=null special_price=null msrp=null cost=null news_from_date=null news_to_date=null special_from_date=null special_to_date=null status=1 visibility=4 tax_class_id=null" +
+			" group_price=[website_id=0 cust_group=0 price=8.0000] tier_price=[website_id=0 cust_group=32000 price=9.0000 price_qty=1.0000][website_id=0 cust_group=32000 price=7.0000 price_qty=2.0000]"},
 		{"vendure", vendurePrices, func(i int, list string) [][2]string {
 			variants := []string{`{"id": "9", "sku": "a", "currencyCode": "USD", "trackInventory": "TRUE", "useGlobalOutOfStockThreshold": true, "outOfStockThreshold": 0, "stockLevels": [], "prices": ` + list + `}`, `{"id": "10", "sku": "b", "currencyCode": "USD", "prices": []}`}
 			if i%2 == 1 {
