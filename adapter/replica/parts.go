@@ -102,13 +102,15 @@ func (plan *resourcePlan) withNeededValues(item Item) Item {
 	return item
 }
 
-// importedRecord converts an item to a record of the local replica.
+// importedRecord converts an item to a record of the local replica. In records of customers null means that a client
+// has emptied a value (customers 3), so that they get no value where the backend has none.
 func (plan *resourcePlan) importedRecord(item Item) adapter.Record {
 	r := adapter.NewRecord(plan.schema)
+	skipNulls := plan.schema.DistinctNulls && plan.schema.Owner != ""
 	for _, from := range []adapter.Record{item.Initial, item.Record} {
 		for i, v := range from.Values {
 			a := &plan.schema.Attributes[i]
-			if v.Kind() != adapter.Absent && a.Name != plan.schema.Key && !a.WriteOnly && !holdsParts(a) {
+			if v.Kind() != adapter.Absent && (v.Kind() != adapter.Null || !skipNulls) && a.Name != plan.schema.Key && !a.WriteOnly && !holdsParts(a) {
 				r.Values[i] = v
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/portico-commerce/portico/adapter"
+	"github.com/portico-commerce/portico/adapter/adaptertest"
 	"github.com/portico-commerce/portico/adapter/idmap"
 	"github.com/portico-commerce/portico/adapter/replica"
 )
@@ -106,6 +107,60 @@ func TestScan(t *testing.T) {
 			}
 			f.checkAgreement()
 		})
+	}
+}
+
+// TestScanNewAddress imports an address in which the backend has nulls. It has no such values, and null once
+// the backend empties one (customers 3).
+func TestScanNewAddress(t *testing.T) {
+	f := newFixture(t)
+	postcode := func() adapter.Value {
+		t.Helper()
+		f.scan()
+		found := f.keys(adapter.CustomerAddresses, where("city", "Bath"))
+		if len(found) != 1 {
+			t.Fatalf("addresses: %v", found)
+		}
+		return f.get(adapter.CustomerAddresses, found[0]).Get("postcode")
+	}
+	address := newAddress(1)
+	address["city"], address["postcode"] = "Bath", nil
+	added := f.memory.part(address.Record(schemas().Of(adapter.CustomerAddresses)), 0)
+	set := func(v adapter.Value) {
+		f.memory.edit(adapter.Customers, f.id(adapter.Customers, 1), func(d *memoryDoc) {
+			kept := slices.DeleteFunc(slices.Clone(d.parts[adapter.CustomerAddresses]), func(i memoryItem) bool { return i.id == added.id })
+			added.record = added.record.Clone()
+			added.record.Set("postcode", v)
+			d.parts[adapter.CustomerAddresses] = append(kept, added)
+		})
+	}
+	for _, step := range []struct{ atBackend, want adapter.Value }{
+		{adapter.NullValue(), adapter.Value{}}, {adapter.TextValue("BA1"), adapter.TextValue("BA1")}, {adapter.NullValue(), adapter.NullValue()},
+	} {
+		set(step.atBackend)
+		if got := postcode(); !got.Equal(step.want) {
+			t.Errorf("the backend has %s: got %s, want %s", adaptertest.FormatValue(step.atBackend), adaptertest.FormatValue(got), adaptertest.FormatValue(step.want))
+		}
+	}
+}
+
+// TestScanMovedAddress moves an address to another country at a backend that has no ids of regions. The id that the
+// address has is not that of its new region.
+func TestScanMovedAddress(t *testing.T) {
+	f := newFixture(t)
+	f.checkValues(adapter.CustomerAddresses, 1, attrs{"country_id": "US", "region_id": 12})
+	f.memory.edit(adapter.Customers, f.id(adapter.Customers, 1), func(d *memoryDoc) {
+		moved := slices.Clone(d.parts[adapter.CustomerAddresses])
+		for i := range moved {
+			moved[i].record = moved[i].record.Clone()
+			moved[i].record.Set("country_id", adapter.TextValue("FR"))
+		}
+		d.parts[adapter.CustomerAddresses] = moved
+	})
+	f.scan()
+	f.checkValues(adapter.CustomerAddresses, 1, attrs{"country_id": "FR"})
+	if id := f.get(adapter.CustomerAddresses, 1).Get("region_id"); !id.Empty() {
+		t.Errorf("the id of the region is %s", adaptertest.FormatValue(id))
 	}
 }
 
