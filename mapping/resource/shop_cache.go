@@ -224,6 +224,7 @@ func newTaxRate(r adapter.Record) taxRate {
 		region:         adapter.Fold(r.Get("region").Text()),
 		regionID:       r.Get("region_id").Int(),
 		postcode:       FoldPostcode(r.Get("postcode").Text()),
+		noPostcode:     r.Get("postcode").Empty(),
 		rule:           r.Get("rule_id").Int(),
 		priority:       r.Get("priority").Int(),
 		addsToSubtotal: r.Get("calculate_subtotal").Int() != 0,

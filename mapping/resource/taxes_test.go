@@ -83,6 +83,8 @@ func TestTaxes(t *testing.T) {
 		r.postcode = postcode
 		return r
 	}
+	none := place("", 9)
+	none.noPostcode = true
 	inRange := place("73300-73399", 3)
 	inRange.isRange, inRange.from, inRange.to = true, 73300, 73399
 	exempt, retail, onPrice := us(1, 0, 9), us(1, 0, 8), us(2, 1, 10)
@@ -103,6 +105,7 @@ func TestTaxes(t *testing.T) {
 		{"longer beginning before a shorter one", []taxRate{place("733*", 6), place("7330*", 5), place("7*", 4)}, "10500"},
 		{"postcode before its beginning", []taxRate{place("7330*", 9), place("73301", 7)}, "10700"},
 		{"a postcode before any", []taxRate{place("*", 9), place("7*", 7), place("", 8)}, "10700"},
+		{"an empty postcode before none", []taxRate{none, place("", 7)}, "10700"},
 		{"of two at one place the higher", []taxRate{us(1, 0, 1), us(1, 0, 2)}, "10200"},
 		{"without rules the first priority", []taxRate{us(0, 1, 2), us(0, 0, 1)}, "10100"},
 		{"rules of equal priority are added up", []taxRate{us(1, 0, 5), us(2, 0, 6)}, "11100"},
@@ -135,7 +138,8 @@ func TestTaxRecords(t *testing.T) {
 		from, to adapter.Value
 		want     taxRate
 	}{
-		{name: "none", postcode: ""},
+		{name: "empty", postcode: ""},
+		{name: "none", want: taxRate{noPostcode: true}},
 		{name: "any", postcode: "*", want: taxRate{postcode: "*"}},
 		{name: "one", postcode: " 90210 ", want: taxRate{postcode: "90210"}},
 		{name: "any case", postcode: "sw1a*", want: taxRate{postcode: "SW1A*"}},
@@ -146,6 +150,9 @@ func TestTaxRecords(t *testing.T) {
 			r := adapter.NewRecord(schema)
 			r.Set("region", adapter.TextValue("*"))
 			r.Set("postcode", adapter.TextValue(c.postcode))
+			if c.want.noPostcode {
+				r.Set("postcode", adapter.NullValue())
+			}
 			r.Set("zip_from", c.from)
 			r.Set("zip_to", c.to)
 			if got := newTaxRate(r); got != c.want {

@@ -21,8 +21,10 @@ type taxRate struct {
 	region   string
 	regionID int64
 	// postcode is a postcode, or how postcodes begin, with an asterisk behind it; "" or an
-	// asterisk for any. If isRange, the numbers from and to count in place of it.
+	// asterisk for any. If isRange, the numbers from and to count in place of it. Without a postcode the rate
+	// comes behind one with an empty postcode.
 	postcode       string
+	noPostcode     bool
 	isRange        bool
 	from, to       int64
 	rule, priority int64
@@ -148,13 +150,14 @@ type ruleOfClass struct{ rule, class int64 }
 // compareRates orders the rates of one rule and product tax class that apply at an address. The first
 // one counts.
 func compareRates(a, b *taxRate) int {
-	whole := func(r *taxRate) int {
-		if r.regionID == 0 {
+	last := func(is bool) int {
+		if is {
 			return 1
 		}
 		return 0
 	}
-	return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(whole(a), whole(b)), cmp.Compare(b.postcode, a.postcode), cmp.Compare(b.percent, a.percent))
+	return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(last(a.regionID == 0), last(b.regionID == 0)), cmp.Compare(b.postcode, a.postcode),
+		cmp.Compare(last(a.noPostcode), last(b.noPostcode)), cmp.Compare(b.percent, a.percent))
 }
 
 // At returns the rates that customers of a tax class pay at an address, by product tax class
