@@ -38,5 +38,5 @@ func TestReadyCommand(t *testing.T) {
 	ask("not ready: draining")
 	p.Signal(t, syscall.SIGTERM)
 	p.Wait(t)
-	ask("connection refused")
+	ask("connection refused\nstart the server with")
 }

@@ -54,8 +54,11 @@ func queryReady(ctx context.Context, listens string) error {
 	}
 	request.Header.Set("User-Agent", buildinfo.UserAgent("portico"))
 	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request) // through no proxy
-	if err != nil {
-		return err
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("no answer: %w", err)
+	case err != nil:
+		return fmt.Errorf("not running: %w\nstart the server with \"portico serve\", or name its operators' port with --ops-listen", err)
 	}
 	const maxReplyBytes = 200
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxReplyBytes))
