@@ -1,7 +1,7 @@
 // Command compose prints a compose file as JSON, as docker compose understands it in the
 // present environment: with the library of docker compose, but without Docker. It is a module of
 // its own, so that Portico does not require the library.
-package repository
+package main
 
 import (
 	"context"
