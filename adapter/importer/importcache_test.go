@@ -30,17 +30,19 @@ func TestImportEndsCachedReplies(t *testing.T) {
 		p := apptest.Start(t, environ.With(more...), "--config", shop.Config)
 		replicas, guests = append(replicas, p), append(guests, apptest.NewClient(t, p.Contract, ""))
 	}
-	expect := func(guest *apptest.Client, path, outcome, text string) {
+	// hits reports whether the reply, which must have a text, comes from the cache. On a busy machine a replica
+	// may not know for a moment whether something has changed, and then asks the store.
+	hits := func(guest *apptest.Client, path, text string) bool {
 		t.Helper()
 		got := guest.Get(t, path)
-		if got.Status != http.StatusOK || !strings.Contains(got.Body, text) || outcome != "" && got.Header.Get("X-Cache") != outcome {
-			t.Errorf("replica %d, %s: %d %s %s, want %s with %q", slices.Index(guests, guest), path, got.Status, got.Header.Get("X-Cache"), got.Body, outcome, text)
+		if got.Status != http.StatusOK || !strings.Contains(got.Body, text) {
+			t.Errorf("replica %d, %s: %d %s %s, want %q", slices.Index(guests, guest), path, got.Status, got.Header.Get("X-Cache"), got.Body, text)
 		}
+		return got.Header.Get("X-Cache") == "HIT"
 	}
 	for _, guest := range guests {
 		for _, path := range []string{"/products/1", "/products/2", "/products?limit=5"} {
-			guest.Get(t, path)
-			expect(guest, path, "HIT", "")
+			testenv.Await(t, path+" in the cache", func() bool { return hits(guest, path, "") })
 		}
 	}
 	apptest.Execute(t, shop.DB, "UPDATE catalog_product_entity_decimal SET value = 1234.5 WHERE entity_id = 1 AND attribute_id = (SELECT attribute_id FROM eav_attribute WHERE attribute_code = 'price' AND entity_type_id = (SELECT entity_type_id FROM eav_entity_type WHERE entity_type_code = 'catalog_product'))")
@@ -49,15 +51,16 @@ func TestImportEndsCachedReplies(t *testing.T) {
 		t.Fatal(got)
 	}
 	replicas[1].Signal(t, syscall.SIGCONT)
-	for _, guest := range guests {
+	kept := false // the reply about another product, in a replica of which no other can have renewed it
+	for i, guest := range guests {
 		for _, path := range []string{"/products/1", "/products?limit=5"} {
 			// The replica that was stopped may still be about to drop the reply that it has just
 			// cached.
-			testenv.Await(t, path+" in the cache", func() bool {
-				expect(guest, path, "", "1234.5")
-				return guest.Get(t, path).Header.Get("X-Cache") == "HIT"
-			})
+			testenv.Await(t, path+" in the cache", func() bool { return hits(guest, path, "1234.5") })
 		}
-		expect(guest, "/products/2", "HIT", "")
+		kept = hits(guest, "/products/2", "") && i < 2 || kept
+	}
+	if !kept {
+		t.Error("the import ended the replies about other products as well")
 	}
 }
