@@ -40,3 +40,16 @@ func TestReadyCommand(t *testing.T) {
 	p.Wait(t)
 	ask("connection refused\nstart the server with")
 }
+
+// TestReadyWithoutAnswer asks a server that accepts connections and never answers.
+func TestReadyWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	if _, _, err := (apptest.Environment{}).Run(t, "ready", "--ops-listen", silent.Addr().String()); err == nil || !strings.HasPrefix(err.Error(), "no answer: ") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -55,7 +55,7 @@ func queryReady(ctx context.Context, listens string) error {
 	request.Header.Set("User-Agent", buildinfo.UserAgent("portico"))
 	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request) // through no proxy
 	switch {
-	case ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil:
 		return fmt.Errorf("no answer: %w", err)
 	case err != nil:
 		return fmt.Errorf("not running: %w\nstart the server with \"portico serve\", or name its operators' port with --ops-listen", err)
