@@ -14,9 +14,9 @@ import (
 // characters between the two cases ("_") sort after them, as in that collation.
 func Fold(s string) string { return strings.TrimRight(foldRunes(s), " ") }
 
-// FoldPattern returns the form of a text or pattern for [Like] and [InCommaList], which count
-// trailing blanks, as MySQL's LIKE and FIND_IN_SET do.
-func FoldPattern(s string) string { return foldRunes(s) }
+// FoldWithBlanks is Fold for a text or pattern of [Like] and [InCommaList], for which trailing blanks count,
+// as in LIKE and FIND_IN_SET of MySQL.
+func FoldWithBlanks(s string) string { return foldRunes(s) }
 
 // foldRunes folds every character of s, blanks included.
 func foldRunes(s string) string {

@@ -42,8 +42,8 @@ func TestFoldSortsSignsAfterLetters(t *testing.T) {
 	}
 }
 
-func TestFoldPatternTrailingBlanks(t *testing.T) {
-	if got := FoldPattern("lämp% "); got != "LAMP% " {
+func TestFoldWithBlanksTrailingBlanks(t *testing.T) {
+	if got := FoldWithBlanks("lämp% "); got != "LAMP% " {
 		t.Errorf("got %q", got)
 	}
 }

@@ -99,7 +99,7 @@ func compileTest(kind Kind, t Test) (func(*evaluation, Value) bool, error) {
 		if len(t.Operands) != 1 {
 			return nil, &Error{Kind: Invalid, Op: "query", Field: t.Attribute}
 		}
-		expression, subject := likeExpression(t.Operands[0]), func(v Value) string { return FoldPattern(v.Text()) }
+		expression, subject := likeExpression(t.Operands[0]), func(v Value) string { return FoldWithBlanks(v.Text()) }
 		if t.Op == Matches {
 			expression, subject = "(?i)"+t.Operands[0], Value.Text
 		}
@@ -112,9 +112,9 @@ func compileTest(kind Kind, t Test) (func(*evaluation, Value) bool, error) {
 		if len(t.Operands) != 1 {
 			return nil, &Error{Kind: Invalid, Op: "query", Field: t.Attribute}
 		}
-		wanted := FoldPattern(t.Operands[0])
+		wanted := FoldWithBlanks(t.Operands[0])
 		holds = func(e *evaluation, v Value) bool {
-			return e.countText(v.Text()) && slices.ContainsFunc(strings.Split(v.Text(), ","), func(s string) bool { return FoldPattern(s) == wanted })
+			return e.countText(v.Text()) && slices.ContainsFunc(strings.Split(v.Text(), ","), func(s string) bool { return FoldWithBlanks(s) == wanted })
 		}
 	default:
 		return nil, &Error{Kind: Unsupported, Op: "query", Field: t.Attribute}
@@ -185,12 +185,12 @@ func rational(s string) *big.Rat {
 	return new(big.Rat)
 }
 
-// likeExpression translates an SQL pattern to a regular expression for texts that [FoldPattern] folds.
+// likeExpression translates an SQL pattern to a regular expression for texts that [FoldWithBlanks] folds.
 func likeExpression(pattern string) string {
 	var b strings.Builder
 	b.WriteString(`(?s)\A`)
 	escaped := false
-	for _, r := range FoldPattern(pattern) {
+	for _, r := range FoldWithBlanks(pattern) {
 		switch {
 		case !escaped && r == '\\':
 			escaped = true

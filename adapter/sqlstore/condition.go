@@ -253,7 +253,7 @@ func (w *conditionWriter) in(op adapter.Op, operands []string) string {
 
 // like matches a pattern against the folded text, with its trailing blanks where they matter.
 func (w *conditionWriter) like(op adapter.Op, pattern string) string {
-	pattern = adapter.FoldPattern(pattern)
+	pattern = adapter.FoldWithBlanks(pattern)
 	if w.kind != adapter.KindText || w.column.Folded == "" || len(pattern) >= maxPattern {
 		return ""
 	}
