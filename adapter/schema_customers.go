@@ -49,7 +49,7 @@ func customerAddressSchema() *Schema {
 		{Name: "city", Kind: KindText, Doc: "city"},
 		{Name: "country_id", Kind: KindText, Doc: "two-letter code of the country"},
 		{Name: "region", Kind: KindText, Doc: "name of the region"},
-		{Name: "region_id", Kind: KindInteger, Doc: "id of the region in the directory; 0: of none, whatever its name; empty: of the region with its name"},
+		{Name: "region_id", Kind: KindInteger, Doc: "id of the region in the directory of regions; 0 if it is not in the directory; empty if only its name is known"},
 		{Name: "postcode", Kind: KindText, Doc: "postal code"},
 		{Name: "telephone", Kind: KindText, Doc: "telephone number"},
 		{Name: "fax", Kind: KindText, Doc: "fax number"},

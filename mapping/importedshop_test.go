@@ -94,8 +94,8 @@ func TestImportedShop(t *testing.T) {
 	})
 }
 
-// TestTaxOfRegion checks that the id of an address's region decides the taxes, and its name only where
-// nothing says whether it has an id (configurations 4.2).
+// TestTaxOfRegion checks that the id of an address's region decides the taxes, and its name only
+// for an address without an id (configurations 4.2).
 func TestTaxOfRegion(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

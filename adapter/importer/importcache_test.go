@@ -51,7 +51,7 @@ func TestImportEndsCachedReplies(t *testing.T) {
 		t.Fatal(got)
 	}
 	replicas[1].Signal(t, syscall.SIGCONT)
-	kept := false // the reply about another product, in a replica of which no other can have renewed it
+	kept := false // a replica without Redis, which no other replica fills, still has the reply about another product
 	for i, guest := range guests {
 		for _, path := range []string{"/products/1", "/products?limit=5"} {
 			// The replica that was stopped may still be about to drop the reply that it has just

@@ -151,7 +151,8 @@ func (imp *Importer) noteComplete(ctx context.Context) error {
 
 // settingsDigest returns a checksum of the options that decide, besides the legacy store, which
 // records an import makes: an unchanged range is left out only if this checksum has not changed
-// either.
+// either. The number of the form goes up with each change of Portico that makes other records of the
+// same rows, or stores that were imported before keep the old ones.
 func (o *Options) settingsDigest() string {
 	_, parameters, _ := strings.Cut(o.From.DSN[strings.LastIndex(o.From.DSN, "/")+1:], "?")
 	query, err := url.ParseQuery(parameters)

@@ -103,7 +103,7 @@ func (plan *resourcePlan) withNeededValues(item Item) Item {
 }
 
 // importedRecord converts an item to a record of the local replica. In records of customers null means that a client
-// has emptied a value (customers 3), so that they get no value where the backend has none.
+// has emptied a value (customers 3), so a new record has no value where the backend has null.
 func (plan *resourcePlan) importedRecord(item Item) adapter.Record {
 	r := adapter.NewRecord(plan.schema)
 	skipNulls := plan.schema.DistinctNulls && plan.schema.Owner != ""

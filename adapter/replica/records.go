@@ -72,7 +72,7 @@ func (r records) PutValues(ctx context.Context, replica Replica, key adapter.Key
 		}
 		if r.Schema.Resource == adapter.CustomerAddresses && values.Get("region_id").Kind() == adapter.Absent &&
 			(change.Get("region").Kind() != adapter.Absent || change.Get("country_id").Kind() != adapter.Absent) {
-			change.Set("region_id", adapter.UnsetValue()) // it is that of the region before
+			change.Set("region_id", adapter.UnsetValue()) // the stored id belongs to the old region
 		}
 		return change, err
 	}

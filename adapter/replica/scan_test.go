@@ -110,8 +110,8 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// TestScanNewAddress imports an address in which the backend has nulls. It has no such values, and null once
-// the backend empties one (customers 3).
+// TestScanNewAddress imports an address without a postcode from a backend that has null for it. The new address has
+// no value; it has null after the backend has emptied a postcode (customers 3).
 func TestScanNewAddress(t *testing.T) {
 	f := newFixture(t)
 	postcode := func() adapter.Value {
@@ -144,8 +144,8 @@ func TestScanNewAddress(t *testing.T) {
 	}
 }
 
-// TestScanMovedAddress moves an address to another country at a backend that has no ids of regions. The id that the
-// address has is not that of its new region.
+// TestScanMovedAddress moves an address to another country at a backend that has no ids of regions. The stored
+// id belongs to the old region, and is removed.
 func TestScanMovedAddress(t *testing.T) {
 	f := newFixture(t)
 	f.checkValues(adapter.CustomerAddresses, 1, attrs{"country_id": "US", "region_id": 12})

@@ -45,8 +45,9 @@ func permutations(elements ...string) (lists []string) {
 	return append(lists, "["+strings.Join(elements, ", ")+"]")
 }
 
-// TestEqualPrices checks that the lowest of several prices counts if they apply equally, which of Magento 2 are group prices, and the
-// first of several variants, regardless of the order in which the backend returns them.
+// TestEqualPrices checks that the lowest of several prices counts if they apply equally, and the
+// first of several variants, regardless of the order in which the backend returns them. It also checks which tier
+// prices of Magento 2 become group prices.
 func TestEqualPrices(t *testing.T) {
 	group := `"rules": {"customer.groups.id": "g-one"}`
 	medusaPrices := permutations(

@@ -21,9 +21,9 @@ type taxRate struct {
 	region   string
 	regionID int64
 	// postcode is a postcode, or how postcodes begin, with an asterisk behind it; "" or an
-	// asterisk for any. If isRange, the numbers from and to count in place of it. Without a postcode the rate
-	// comes behind one with an empty postcode.
-	postcode       string
+	// asterisk for any. If isRange, the numbers from and to count in place of it.
+	postcode string
+	// noPostcode: the postcode is NULL, which sorts behind an empty one.
 	noPostcode     bool
 	isRange        bool
 	from, to       int64

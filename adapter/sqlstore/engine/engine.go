@@ -92,8 +92,8 @@ type Engine struct {
 	casts map[adapter.Kind]string
 	// IsTableSQL selects a row for the name of a table, and none for the name of a view.
 	IsTableSQL string
-	// IgnoreDuplicate ends an INSERT, so that it changes no row that has the same key already, a column or
-	// several with commas.
+	// IgnoreDuplicate ends an INSERT, so that it changes nothing if a row has the same key. The key is a
+	// column, or several with commas.
 	IgnoreDuplicate func(key string) string
 	// Now is an expression for the current time of the database's clock, in milliseconds since
 	// 1970. SQLite uses this machine's clock.
